@@ -1,0 +1,1 @@
+"""One file per command: arguments in, text out. No logic."""

@@ -1,0 +1,1 @@
+"""One scheduling attempt, from a View to a Decision: sample, filter, score, choose, preempt. Pure."""

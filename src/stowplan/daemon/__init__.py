@@ -1,0 +1,1 @@
+"""The asyncio shell of the live scheduler: informers in, effects out, health and metrics."""

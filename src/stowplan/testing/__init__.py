@@ -1,0 +1,1 @@
+"""The public test kit: builders, fakes and runners for people who write plugins."""

@@ -1,0 +1,1 @@
+"""Pages over traces and state. Reads, never writes."""
