@@ -1,1 +1,1 @@
-"""Kubernetes objects as the scheduler reads them: frozen records, quantities, selectors, the codec. No state, no decisions."""
+"""Kubernetes objects as the scheduler reads them: frozen records, quantities, selectors, codec. No state."""
