@@ -69,7 +69,7 @@ def decode_as(record: type[R], data: bytes | str | Document) -> R:
         return decoder.decode(data)
     except msgspec.ValidationError:
         return _decode_with_nulls(record, data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(f"{_name(record, {})}: {_malformed(error)}") from error
 
 
@@ -163,7 +163,7 @@ def _head(data: bytes | str | Document) -> _Head:
         return _HEAD.decode(data)
     except msgspec.ValidationError:
         return _head(_untyped(data, "document"))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(f"document: {_malformed(error)}") from error
 
 
@@ -189,7 +189,7 @@ def _typed_list(raw: _RawList, kind: Kind) -> ObjectList:
 def _untyped(data: bytes | str, name: str) -> Document:
     try:
         document = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(f"{name}: {_malformed(error)}") from error
     if not isinstance(document, dict):
         raise DecodeError(f"{name}: expected object, got {_json_type(document)}")
@@ -265,6 +265,8 @@ def _json_type(value: object) -> str:
 
 
 def _malformed(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
     text = str(error)
     if "truncated" in text:
         return "the JSON ends too early"

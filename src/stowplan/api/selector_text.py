@@ -12,7 +12,6 @@ from stowplan.api.gotext import invalid, label_key_errors
 from stowplan.api.selectors import Operator, Requirement, Selector, requirement, selector_of
 
 _SPACE = " \t\r\n"
-_SPECIAL = re.compile(r"[=!(),<>]+")
 _WORD = re.compile(r"[^=!(),<> \t\r\n]+")
 _SYMBOLS = (")", ",", "!", "==", "=", ">", "<", "!=", "(")
 _BINARY = {
