@@ -150,7 +150,7 @@ def _explain(error: yaml.YAMLError, filename: str) -> str:
 class _Loader(yaml.CSafeLoader):
     """Scalars as Kubernetes' YAML to JSON conversion reads them, keys that are always strings, no other tags."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
     yaml_constructors: ClassVar[dict[str | None, Any]] = {None: yaml.SafeLoader.construct_undefined}
 
 
