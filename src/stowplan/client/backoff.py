@@ -48,19 +48,20 @@ class Backoff:
         self._policy = policy
         self._clock = clock
         self._rng = rng
-        self._started = clock.monotonic()
-        self._duration = policy.initial
-        self._steps = policy.steps
+        self.reset()
+
+    def reset(self) -> None:
+        """Start over with the shortest delay."""
+        self._started = self._clock.monotonic()
+        self._duration = self._policy.initial
+        self._steps = self._policy.steps
 
     def next_delay(self) -> float:
         """Seconds to wait now; the next answer is longer."""
         policy = self._policy
-        now = self._clock.monotonic()
         # parity: counted from the last reset, not from the last call (backoffManager.Step)
-        if policy.reset_after > 0 and now - self._started > policy.reset_after:
-            self._started = now
-            self._duration = policy.initial
-            self._steps = policy.steps
+        if policy.reset_after > 0 and self._clock.monotonic() - self._started > policy.reset_after:
+            self.reset()
         delay = self._duration
         if self._steps > 0:
             self._steps -= 1
