@@ -1,0 +1,237 @@
+"""One scheduling attempt: from a View to a Decision. Pure; what varies is an argument.
+
+Upstream: schedulePod and schedulingAlgorithm in pkg/scheduler/schedule_one.go (v1.36.4).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Final, Literal, final
+
+import numpy as np
+
+from stowplan.columns.pods import PodInfo
+from stowplan.columns.rows import Rows
+from stowplan.columns.view import View
+from stowplan.cycle.decision import Bind, Decision, Effect, Evict, Nominate, Park, Trace
+from stowplan.cycle.extending import filter_by_extenders, score_by_extenders
+from stowplan.cycle.sampling import enough_nodes, sample
+from stowplan.framework.extender import EXTENDER_PLUGIN, Extender
+from stowplan.framework.fit_error import fit_error_text
+from stowplan.framework.post_filter import FailedAttempt, Nomination, NoRoom
+from stowplan.framework.profile import Profile
+from stowplan.framework.runner import (
+    NOBODY_NOMINATED,
+    Judgement,
+    Nominated,
+    Prepared,
+    Rejected,
+    Scores,
+    run_filters_with_nominated,
+    run_prepare,
+    run_scores,
+)
+from stowplan.framework.verdict import Rejection, unresolvable
+from stowplan.goarith import IntN
+
+NO_NODES: Final = "no nodes available to schedule pods"
+
+Ties = Literal["random", "first"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What an attempt depends on besides the View, the pod and the profile."""
+
+    rng: Random
+    now: float
+    cursor: int = 0
+    """Where in the node order the search starts."""
+    ties: Ties = "random"
+    """Among the best: one by chance, or the one whose name sorts first."""
+    percentage: int | None = None
+    """The share of nodes to find feasible; None judges all. A profile's own setting wins."""
+    nominated: Nominated = NOBODY_NOMINATED
+    extenders: Sequence[Extender] = ()
+    preempt: bool = True
+    """Whether to look for room when no node passed."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """The filters of a profile, bound to one attempt."""
+
+    profile: Profile
+    prepared: Prepared
+    pod: PodInfo
+    nominated: Nominated
+
+    def judge(self, rows: Rows) -> Judgement:
+        return run_filters_with_nominated(self.profile, self.prepared, self.pod, rows, self.nominated)
+
+
+def decide(view: View, pod: PodInfo, profile: Profile, given: Circumstances) -> tuple[Decision, int]:
+    """Where the pod goes, or why it cannot; and the cursor for the next attempt."""
+    assert view.fresh, "the Cluster changed under its View"
+    trace = Trace(pod=pod, nodes=len(view))
+    if not len(view):
+        trace = replace(trace, message=NO_NODES)
+        return Decision((Nominate(pod, ""), Park(pod, frozenset(), NO_NODES)), trace), given.cursor
+
+    prepared = run_prepare(profile, view, pod)
+    trace = replace(trace, prepared=prepared)
+    if prepared.rejected is not None:
+        return _no_node(view, replace(trace, absent=prepared.rejected), profile, given), given.cursor
+
+    judge = _Judge(profile, prepared, pod, given.nominated)
+    nominated_node = pod.pod.status.nominated_node_name
+    if nominated_node:
+        judgement = judge.judge(view.only([nominated_node]))
+        feasible = filter_by_extenders(given.extenders, pod, judgement)
+        if len(feasible):
+            trace = replace(trace, judgement=judgement, nominated_first=nominated_node, feasible=feasible)
+            return _choose(trace, profile, given), given.cursor
+
+    judgement, cursor = _look(view, profile, judge, given)
+    absent = None
+    if prepared.node_names is not None:
+        names = " ".join(sorted(prepared.restricting))
+        absent = Rejected("", unresolvable(f"node(s) didn't satisfy plugin(s) [{names}]"))
+    feasible = filter_by_extenders(given.extenders, pod, judgement)
+    trace = replace(trace, judgement=judgement, absent=absent, feasible=feasible)
+    if len(feasible):
+        return _choose(trace, profile, given), cursor
+    return _no_node(view, trace, profile, given), cursor
+
+
+def _look(view: View, profile: Profile, judge: _Judge, given: Circumstances) -> tuple[Judgement, int]:
+    """Judge nodes in node order from the cursor until enough passed."""
+    names = judge.prepared.node_names
+    rows = view.rows if names is None else view.only(names)
+    if not len(rows):
+        return judge.judge(rows), given.cursor
+    judgement = judge.judge(rows)
+    percentage = profile.percentage_of_nodes_to_score
+    enough = enough_nodes(given.percentage if percentage is None else percentage, len(rows))
+    if not profile.scores and not any(e.filters or e.prioritizes for e in given.extenders):
+        enough = 1  # parity: without anybody to rank them, the first that passes will do
+    if enough >= len(rows):
+        return judgement, given.cursor
+    order = view.order if names is None else view.order[np.isin(view.order, rows.index)]
+    start = given.cursor % len(order)
+    positions = np.searchsorted(rows.index, np.concatenate([order[start:], order[:start]]))
+    looked = sample(judgement.passed_n[positions], enough)
+    seen = np.zeros(len(rows), np.bool_)
+    seen[positions[:looked]] = True
+    # parity: the cursor advances by the nodes looked at, also when none passed (schedule_one.go, findNodesThatFitPod)
+    return judgement.select(seen), (given.cursor + looked) % len(view)
+
+
+def _choose(trace: Trace, profile: Profile, given: Circumstances) -> Decision:
+    """Score the feasible nodes and take the best. A single one is taken unscored."""
+    feasible, pod = trace.feasible, trace.pod
+    assert feasible is not None
+    assert trace.prepared is not None
+    scores: Scores | None = None
+    if len(feasible) == 1:
+        best: IntN = np.zeros(1, np.int64)
+    else:
+        scores = score_by_extenders(given.extenders, pod, run_scores(profile, trace.prepared, pod, feasible))
+        best = np.flatnonzero(scores.total_n == scores.total_n.max())
+    names = feasible.view.nodes.names
+    if given.ties == "first":
+        node_name = min(names[feasible.index[i]] for i in best)
+    else:
+        node_name = names[feasible.index[best[given.rng.randrange(len(best))]]]
+    trace = replace(trace, scores=scores, node_name=node_name, ties=len(best))
+    return Decision((Bind(pod, node_name),), trace)
+
+
+def _no_node(view: View, trace: Trace, profile: Profile, given: Circumstances) -> Decision:
+    """Look for room, and say why there is none."""
+    pod = trace.pod
+    room: Nomination | None = None
+    refusals: list[tuple[str, NoRoom]] = []
+    if given.preempt:
+        attempt = _failed_attempt(view, trace, profile, given)
+        for plugin in profile.post_filters:
+            result = plugin.post_filter(attempt)
+            if isinstance(result, Nomination):
+                room = result
+                break
+            refusals.append((plugin.name, result))
+            if result.why.unresolvable:
+                break
+    trace = replace(
+        trace, room=room, no_room=tuple(refusals), message=_message(trace, refusals if room is None else [])
+    )
+    effects: list[Effect] = []
+    if room is not None:
+        effects.append(Nominate(pod, room.node_name))
+        if room.victims:
+            effects.append(Evict(pod, room.node_name, room.victims))
+    elif any(refusal.voids_nomination for _, refusal in refusals) or not profile.post_filters:
+        effects.append(Nominate(pod, ""))
+    effects.append(Park(pod, rejecting_plugins(trace), trace.message))
+    return Decision(tuple(effects), trace)
+
+
+def _failed_attempt(view: View, trace: Trace, profile: Profile, given: Circumstances) -> FailedAttempt:
+    assert trace.prepared is not None
+    judgement, absent = trace.judgement, trace.absent
+    helpable = np.zeros(len(view), np.bool_)
+    if judgement is not None:
+        at = np.searchsorted(view.rows.index, judgement.rows.index)
+        helpable[at] = ~judgement.unresolvable_n & ~judgement.passed_n
+    elif absent is not None and not absent.why.unresolvable:
+        helpable[:] = True
+    ordered = view.order[helpable[np.searchsorted(view.rows.index, view.order)]]
+    return FailedAttempt(
+        view=view,
+        pod=trace.pod,
+        helpable=Rows(view, ordered),
+        nominated_is_hopeless=_nominated_is_hopeless(view, trace),
+        judge=_Judge(profile, trace.prepared, trace.pod, given.nominated),
+        extenders=given.extenders,
+        now=given.now,
+        rng=given.rng,
+    )
+
+
+def _nominated_is_hopeless(view: View, trace: Trace) -> bool:
+    row = view.row_of(trace.pod.pod.status.nominated_node_name)
+    if row is not None and trace.judgement is not None:
+        at = np.flatnonzero(trace.judgement.rows.index == row)
+        if len(at):
+            return bool(trace.judgement.unresolvable_n[at[0]])
+    # parity: a node without a status of its own has that of the absent ones, by default for good (NodeToStatus.Get)
+    return trace.absent is None or trace.absent.why.unresolvable
+
+
+def _message(trace: Trace, refusals: Sequence[tuple[str, NoRoom]]) -> str:
+    rejections: list[tuple[Rejection, int]] = []
+    if trace.judgement is not None:
+        rejections = [(rejected.why, count) for rejected, count in trace.judgement.counted()]
+    prepared_rejection = trace.prepared.rejected if trace.prepared else None
+    return fit_error_text(
+        nodes=trace.nodes,
+        pre_filter_message=prepared_rejection.why.message if prepared_rejection else "",
+        rejections=rejections,
+        absent=trace.absent.why if trace.absent else None,
+        post_filter_message=", ".join(reason for _, refusal in refusals for reason in refusal.why.reasons),
+    )
+
+
+def rejecting_plugins(trace: Trace) -> frozenset[str]:
+    """The plugins whose wakes can bring the pod back."""
+    assert trace.prepared is not None
+    plugins = set(trace.prepared.restricting)
+    if trace.prepared.rejected is not None:
+        plugins.add(trace.prepared.rejected.plugin)
+    if trace.judgement is not None:
+        plugins |= {rejected.plugin for rejected, _ in trace.judgement.counted()}
+        if trace.feasible is not None and len(trace.feasible) < int(trace.judgement.passed_n.sum()):
+            plugins.add(EXTENDER_PLUGIN)
+    return frozenset(plugins - {""})

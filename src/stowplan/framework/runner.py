@@ -1,0 +1,292 @@
+"""The runner: calls the plugins of a profile in order. Who rejects first has the word; that rule stands here once.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go (v1.36.4).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+import numpy as np
+
+from stowplan.columns.pods import PodInfo
+from stowplan.columns.rows import Rows
+from stowplan.columns.view import View
+from stowplan.columns.worlds import Worlds
+from stowplan.framework.plugin import MAX_SCORE, FilterPlugin, PluginError, PreFilterPlugin, Restricted, Skip
+from stowplan.framework.profile import Profile
+from stowplan.framework.verdict import OutcomeN, Rejection, Verdict, unresolvable
+from stowplan.goarith import BoolN, IntN
+
+Nominated = Mapping[str, Sequence[PodInfo]]
+"""Node name to the pods that are nominated to it."""
+
+NOBODY_NOMINATED: Final[Nominated] = {}
+
+FEW: Final = 4
+"""Once fewer than one row in so many still passes, the filters that follow judge only those."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A rejection and the plugin it came from; no plugin when the runner itself or an extender rejected."""
+
+    plugin: str
+    why: Rejection
+
+
+@final
+@dataclass(slots=True)
+class Prepared:
+    """What the PreFilter plugins made of a pod."""
+
+    plans: dict[str, Any] = field(default_factory=dict)
+    skipped: set[str] = field(default_factory=set)
+    node_names: frozenset[str] | None = None
+    """The only nodes that come into question; None for all."""
+    restricting: set[str] = field(default_factory=set)
+    """Who said so."""
+    rejected: Rejected | None = None
+
+
+@final
+class Judgement:
+    """What all filters together say of some rows: pass, or who rejected first and why."""
+
+    __slots__ = ("outcome_n", "rejections", "rows")
+
+    def __init__(self, rows: Rows, outcome_n: OutcomeN, rejections: list[Rejected]) -> None:
+        self.rows = rows
+        self.outcome_n = outcome_n
+        """Per row 0 when it passes, else 1 + the index of its rejection."""
+        self.rejections = rejections
+
+    @property
+    def passed_n(self) -> BoolN:
+        """Mask of the rows that pass."""
+        return self.outcome_n == 0
+
+    @property
+    def unresolvable_n(self) -> BoolN:
+        """Mask of the rows that are rejected for good."""
+        hard = np.array([False, *(r.why.unresolvable for r in self.rejections)], np.bool_)
+        return np.take(hard, self.outcome_n)
+
+    def at(self, position: int) -> Rejected | None:
+        """The rejection of the row at a position, None when it passes."""
+        outcome = int(self.outcome_n[position])
+        return self.rejections[outcome - 1] if outcome else None
+
+    def counted(self) -> list[tuple[Rejected, int]]:
+        """Each rejection that occurs, and on how many rows."""
+        counts = np.bincount(self.outcome_n, minlength=len(self.rejections) + 1)
+        return [(r, int(n)) for r, n in zip(self.rejections, counts[1:], strict=True) if n]
+
+    def put(self, positions: Sequence[int] | IntN, rejected: Rejected) -> None:
+        """Let a rejection stand at some positions."""
+        self.rejections.append(rejected)
+        self.outcome_n[positions] = len(self.rejections)
+
+    def select(self, mask_n: BoolN) -> "Judgement":
+        """What is said of some of the rows."""
+        return Judgement(self.rows.select(mask_n), self.outcome_n[mask_n], list(self.rejections))
+
+
+def run_prepare(profile: Profile, view: View, pod: PodInfo) -> Prepared:
+    """Ask every PreFilter plugin for its plan."""
+    prepared = Prepared()
+    for plugin in profile.pre_filters:
+        name = plugin.name
+        result = plugin.prepare(view, pod)
+        if result is Skip.SKIP:
+            prepared.skipped.add(name)
+            continue
+        if isinstance(result, Rejection):
+            if result.unresolvable:
+                # parity: nothing that follows can change this, so the others are not asked (framework.go:958)
+                prepared.rejected = Rejected(name, result)
+                prepared.restricting = set()
+                return prepared
+            # parity: preemption may follow, which needs the plans of the others; the last rejection stands
+            prepared.rejected = Rejected(name, result)
+            continue
+        if isinstance(result, Restricted):
+            prepared.restricting.add(name)
+            before = prepared.node_names
+            prepared.node_names = result.node_names if before is None else before & result.node_names
+            result = result.plan
+        prepared.plans[name] = result
+        if prepared.node_names is not None and not prepared.node_names:
+            names = sorted(prepared.restricting)
+            text = (
+                f"node(s) didn't satisfy plugin {names[0]}"
+                if len(names) == 1
+                else f"node(s) didn't satisfy plugin(s) [{' '.join(names)}] simultaneously"
+            )
+            prepared.rejected = Rejected("", unresolvable(text))
+            return prepared
+    return prepared
+
+
+def filters_for(profile: Profile, prepared: Prepared) -> list[FilterPlugin[Any]]:
+    """The filters that have something to say about the pod."""
+    return [plugin for plugin in profile.filters if plugin.name not in prepared.skipped]
+
+
+def plan_of(plugin: FilterPlugin[Any], prepared: Prepared) -> Any:
+    """The plan a filter works with."""
+    if plugin.name not in prepared.plans and isinstance(plugin, PreFilterPlugin):
+        raise PluginError(f"{plugin.name} is enabled as a filter but not at preFilter, where it prepares its work")
+    return prepared.plans.get(plugin.name)
+
+
+def run_filters(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows) -> Judgement:
+    """Judge rows as they are, without nominated pods."""
+    outcome_n = np.zeros(len(rows), np.int32)
+    rejections: list[Rejected] = []
+    judgement = Judgement(rows, outcome_n, rejections)
+    at: IntN | None = None  # positions still judged; None for all
+    left = rows
+    for plugin in filters_for(profile, prepared):
+        verdict = plugin.filter(pod, left, plan_of(plugin, prepared))
+        if verdict.outcome_n is None:
+            continue
+        _merge(judgement, plugin.name, verdict, at)
+        passing = outcome_n == 0
+        count = int(np.count_nonzero(passing))
+        if not count:
+            break
+        if count * FEW < len(left):
+            at = np.flatnonzero(passing)
+            left = rows.select(passing)
+    return judgement
+
+
+def _merge(judgement: Judgement, name: str, verdict: Verdict, at: IntN | None) -> None:
+    assert verdict.outcome_n is not None
+    offset = len(judgement.rejections)
+    judgement.rejections.extend(Rejected(name, why) for why in verdict.rejections)
+    outcome_n = judgement.outcome_n
+    if at is None:
+        new = (outcome_n == 0) & (verdict.outcome_n != 0)
+        outcome_n[new] = verdict.outcome_n[new] + offset
+    else:
+        new = (outcome_n[at] == 0) & (verdict.outcome_n != 0)
+        outcome_n[at[new]] = verdict.outcome_n[new] + offset
+
+
+def run_every_filter(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows) -> dict[str, Verdict]:
+    """What each filter says of each row, also of those that another has rejected."""
+    return {
+        plugin.name: plugin.filter(pod, rows, plan_of(plugin, prepared)) for plugin in filters_for(profile, prepared)
+    }
+
+
+def run_filters_with_nominated(
+    profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows, nominated: Nominated
+) -> Judgement:
+    """Judge rows so that pods nominated there, of equal or higher priority, fit too.
+
+    A row with such pods must pass with them and without them: they may come, and they may end up elsewhere.
+    """
+    judgement = run_filters(profile, prepared, pod, rows)
+    if not nominated:
+        return judgement
+    guests = _guests(pod, rows, nominated)
+    if not guests:
+        return judgement
+    at = np.array(sorted(guests), dtype=np.int64)
+    worlds = _with_guests(rows, at, guests)
+    crowded = run_filters(profile, prepared, pod, worlds)
+    hit = crowded.outcome_n != 0
+    offset = len(judgement.rejections)
+    judgement.rejections.extend(crowded.rejections)
+    judgement.outcome_n[at[hit]] = crowded.outcome_n[hit] + offset
+    return judgement
+
+
+def _guests(pod: PodInfo, rows: Rows, nominated: Nominated) -> dict[int, list[PodInfo]]:
+    guests = {}
+    for name, pods in nominated.items():
+        row = rows.view.row_of(name)
+        coming = [other for other in pods if other.priority >= pod.priority and other.uid != pod.uid]
+        if row is None or not coming:
+            continue
+        # a world may stand on any row, and only once in a set of rows
+        for position in np.flatnonzero(rows.index == row).tolist():
+            guests[position] = coming
+    return guests
+
+
+def _with_guests(rows: Rows, at: IntN, guests: Mapping[int, Sequence[PodInfo]]) -> Worlds:
+    if isinstance(rows, Worlds):
+        mask = np.zeros(len(rows), np.bool_)
+        mask[at] = True
+        worlds = rows.select(mask)
+    else:
+        worlds = Worlds(rows.view, rows.index[at])
+    for position, original in enumerate(at.tolist()):
+        for guest in guests[original]:
+            worlds.add(position, guest)
+    return worlds
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PluginScore:
+    """One plugin's scores of all feasible rows."""
+
+    plugin: str
+    weight: int
+    raw_n: IntN
+    normalized_n: IntN
+
+    @property
+    def weighted_n(self) -> IntN:
+        """What counts in the total."""
+        return self.normalized_n * self.weight
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The scores of all feasible rows."""
+
+    rows: Rows
+    by_plugin: tuple[PluginScore, ...]
+    total_n: IntN
+
+
+def run_scores(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows) -> Scores:
+    """Score the feasible rows by every plugin that has something to say, normalise, weigh and add up."""
+    plans: dict[str, Any] = {}
+    skipped: set[str] = set()
+    for plugin in profile.pre_scores:
+        plan = plugin.prepare_score(pod, rows, prepared.plans)
+        if plan is Skip.SKIP:
+            skipped.add(plugin.name)
+        else:
+            plans[plugin.name] = plan
+    total_n: IntN = np.zeros(len(rows), np.int64)
+    by_plugin = []
+    for scorer, weight in profile.scores:
+        if scorer.name in skipped:
+            continue
+        plan = plans.get(scorer.name)
+        raw_n = scorer.score(pod, rows, plan)
+        normalized_n = scorer.normalize(pod, rows, plan, raw_n)
+        _check_range(scorer.name, normalized_n)
+        by_plugin.append(PluginScore(scorer.name, weight, raw_n, normalized_n))
+        total_n += normalized_n * weight
+    return Scores(rows, tuple(by_plugin), total_n)
+
+
+def _check_range(name: str, scores_n: IntN) -> None:
+    low, high = int(scores_n.min()), int(scores_n.max())
+    if low < 0 or high > MAX_SCORE:
+        bad = low if low < 0 else high
+        raise PluginError(
+            f'plugin "{name}" returns an invalid score {bad}, '
+            f"it should in the range of [0, {MAX_SCORE}] after normalizing"
+        )

@@ -1,0 +1,132 @@
+"""Rejection: why a pod may not go somewhere. Verdict: what one filter says of many nodes at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NoReturn, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.columns.rows import Rows
+from stowplan.goarith import BoolN
+
+OutcomeN = NDArray[np.int32]
+
+
+class Code(StrEnum):
+    """Upstream's names for the two kinds of rejection."""
+
+    UNSCHEDULABLE = "Unschedulable"
+    UNRESOLVABLE = "UnschedulableAndUnresolvable"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """The reasons (texts are API: users grep for them) and whether evicting pods could help."""
+
+    reasons: tuple[str, ...]
+    unresolvable: bool = False
+
+    @property
+    def code(self) -> Code:
+        """Upstream's status code."""
+        return Code.UNRESOLVABLE if self.unresolvable else Code.UNSCHEDULABLE
+
+    @property
+    def message(self) -> str:
+        """The reasons as one text."""
+        return ", ".join(self.reasons)
+
+
+def rejection(*reasons: str) -> Rejection:
+    """A rejection that evicting pods may lift."""
+    return Rejection(reasons)
+
+
+def unresolvable(*reasons: str) -> Rejection:
+    """A rejection that no eviction lifts."""
+    return Rejection(reasons, unresolvable=True)
+
+
+@final
+class Verdict:
+    """Which rows pass, and for the rest which rejection."""
+
+    __slots__ = ("outcome_n", "rejections")
+
+    def __init__(self, outcome_n: OutcomeN | None, rejections: Sequence[Rejection] = ()) -> None:
+        self.outcome_n = outcome_n
+        """Per row 0 when it passes, else 1 + the index of its rejection; None when all rows pass."""
+        self.rejections = rejections
+
+    @staticmethod
+    def pass_all() -> "Verdict":
+        """Every row passes."""
+        return PASS_ALL
+
+    @staticmethod
+    def reject_all(rows: Rows, why: Rejection) -> "Verdict":
+        """No row passes, for one reason."""
+        return Verdict(np.ones(len(rows), np.int32), (why,))
+
+    @staticmethod
+    def reject_where(mask_n: BoolN, why: Rejection) -> "Verdict":
+        """Rows under the mask are rejected for one reason."""
+        return Verdict(mask_n.astype(np.int32), (why,)) if mask_n.any() else PASS_ALL
+
+    @staticmethod
+    def first_of(cases: Sequence[tuple[BoolN, Rejection]]) -> "Verdict":
+        """The first case whose mask is set decides a row."""
+        outcome_n: OutcomeN | None = None
+        for number, (mask_n, _) in enumerate(cases, 1):
+            if outcome_n is None:
+                outcome_n = np.where(mask_n, np.int32(number), np.int32(0))
+            else:
+                outcome_n[(outcome_n == 0) & mask_n] = number
+        if outcome_n is None or not outcome_n.any():
+            return PASS_ALL
+        return Verdict(outcome_n, tuple(why for _, why in cases))
+
+    @staticmethod
+    def all_of(
+        cases: Sequence[tuple[BoolN, str]],
+        unresolvable_n: BoolN | None = None,
+    ) -> "Verdict":
+        """Every case whose mask is set adds its reason to a row; rows without any pass."""
+        if not cases:
+            return PASS_ALL
+        masks = np.stack([mask_n for mask_n, _ in cases])
+        bad = np.flatnonzero(masks.any(axis=0))
+        if not len(bad):
+            return PASS_ALL
+        hard = np.zeros(len(bad), np.bool_) if unresolvable_n is None else unresolvable_n[bad]
+        patterns, which = np.unique(np.vstack([masks[:, bad], hard]), axis=1, return_inverse=True)
+        outcome_n = np.zeros(masks.shape[1], np.int32)
+        outcome_n[bad] = which.ravel() + 1
+        return Verdict(
+            outcome_n,
+            tuple(
+                Rejection(
+                    tuple(reason for (_, reason), hit in zip(cases, pattern, strict=False) if hit), bool(pattern[-1])
+                )
+                for pattern in patterns.T
+            ),
+        )
+
+    @property
+    def passed_n(self) -> BoolN | None:
+        """Mask of the rows that pass; None when all do."""
+        return None if self.outcome_n is None else self.outcome_n == 0
+
+    def at(self, position: int) -> Rejection | None:
+        """The rejection of the row at a position, None when it passes."""
+        outcome = 0 if self.outcome_n is None else int(self.outcome_n[position])
+        return self.rejections[outcome - 1] if outcome else None
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a Verdict speaks for many nodes; use .passed_n or .at(position)")
+
+
+PASS_ALL = Verdict(None)
