@@ -1,1 +1,1 @@
-"""KubeSchedulerConfiguration v1 to profiles: strict decoding, defaults, validation. It names plugins only through a registry."""
+"""KubeSchedulerConfiguration v1 to profiles: strict decoding, defaults, validation; plugins are a catalog to it."""
