@@ -221,7 +221,9 @@ class Informer(Generic[T]):
             self._malformed += 1
             _LOG.error("%s: the list holds an object that cannot be read: %s", self._path, complaint)
         for number, obj in enumerate(page.items, 1):
-            seen.add(self.store.put(obj, initial=initial).key)
+            identity = self._decoder.identify(obj)
+            self.store.put(obj, identity, initial=initial)
+            seen.add(identity.key)
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
 
@@ -295,12 +297,14 @@ class Informer(Generic[T]):
             self._apply_loosely(line, str(error))
             return
         if event.type in {"ADDED", "MODIFIED"}:
-            identity = self.store.put(event.object, initial=self._pending is not None and not self.has_synced)
+            identity = self._decoder.identify(event.object)
             self._events += 1
-            if self._pending is not None:
-                self._pending.add(identity.key)
-            else:
+            if self._pending is None:
                 self._advance(identity.version)
+                self.store.put(event.object, identity)
+            else:
+                self._pending.add(identity.key)
+                self.store.put(event.object, identity, initial=not self.has_synced)
         elif event.type == "DELETED":
             identity = self._decoder.identify(event.object)
             self._forget(identity, event.object)

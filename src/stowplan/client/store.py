@@ -55,27 +55,26 @@ class Store(Generic[T]):
             handler.on_add(obj, True)
         self._handlers.append(handler)
 
-    def put(self, obj: T, *, initial: bool = False) -> Identity:
-        """Take in the current state of an object and tell what that means; returns its identity."""
-        identity = self._identify(obj)
+    def put(self, obj: T, identity: Identity, *, initial: bool = False) -> None:
+        """Take in the current state of an object and tell what that means."""
         key, uid, version = identity
         old = self._objects.get(key)
         if old is None:
             self._objects[key] = obj
             for handler in self._handlers:
                 handler.on_add(obj, initial)
-            return identity
+            return
         _, old_uid, old_version = self._identify(old)
         if uid == old_uid:
             if version and version == old_version:
-                return identity
+                return
             self._objects[key] = obj
             for handler in self._handlers:
                 handler.on_update(old, obj)
-            return identity
+            return
         # The deletion went by unseen: the name now belongs to another object.
         self.drop(key)
-        return self.put(obj)
+        self.put(obj, identity)
 
     def drop(self, key: str, last: T | None = None) -> None:
         """Forget an object and tell so; `last` is its final state when the server sent one."""
