@@ -5,22 +5,21 @@ Upstream: pkg/scheduler/scheduler.go buildExtenders, pkg/scheduler/profile/profi
 
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Final
 
 import msgspec
 
+from stowplan.api.gotext import aggregate, quote
 from stowplan.config.catalog import PluginCatalog
 from stowplan.config.document import plain
 from stowplan.config.draft import ConfigDraft, Draft, ProfileDraft
 from stowplan.config.errors import PluginsError
 from stowplan.config.expand import expand_points
-from stowplan.config.fields import aggregate, child, index, quote
+from stowplan.config.fields import child, index
 from stowplan.config.plugin_sets import enabled_plugins
-from stowplan.config.spec import ExtenderSpec, ProfileSpec, SchedulerConfiguration
+from stowplan.config.spec import ExtenderSpec, SchedulerConfiguration
 from stowplan.config.validate_args import fit_args_errors
 from stowplan.framework.plugin_args import NodeResourcesFitArgs
-
-FIT: Final = "NodeResourcesFit"
+from stowplan.framework.profile import ProfileSpec
 
 
 def assemble(draft: Draft, catalog: PluginCatalog) -> SchedulerConfiguration:
@@ -64,14 +63,17 @@ def _with_extenders(draft: Draft) -> tuple[tuple[ExtenderSpec, ...], tuple[Profi
 
 
 def _ignoring(profile: ProfileDraft, ignored: tuple[str, ...]) -> ProfileDraft:
-    configs = []
-    for config in profile.configs:
-        if isinstance(config.args, NodeResourcesFitArgs):
-            config = replace(config, args=msgspec.structs.replace(config.args, ignored_resources=ignored))  # noqa: PLW2901
-        configs.append(config)
-    if not any(isinstance(config.args, NodeResourcesFitArgs) for config in configs):
+    if not any(isinstance(config.args, NodeResourcesFitArgs) for config in profile.configs):
         raise PluginsError("couldn't build extenders: can't find NodeResourcesFitArgs in plugin config")
-    return replace(profile, configs=tuple(configs))
+    return replace(
+        profile,
+        configs=tuple(
+            replace(config, args=msgspec.structs.replace(config.args, ignored_resources=ignored))
+            if isinstance(config.args, NodeResourcesFitArgs)
+            else config
+            for config in profile.configs
+        ),
+    )
 
 
 def _profile(position: int, profile: ProfileDraft, catalog: PluginCatalog) -> ProfileSpec:
@@ -97,7 +99,7 @@ def _args(path: str, profile: ProfileDraft, catalog: PluginCatalog) -> dict[str,
         if catalog.points_of(name) is None:
             continue
         position = positions.get(name)
-        config = ConfigDraft(name=name, values={}) if position is None else profile.configs[position]
+        config = ConfigDraft(name=name) if position is None else profile.configs[position]
         args_path = path if position is None else child(index(child(path, "pluginConfig"), position), "args")
         try:
             made = _one(config, catalog.args_type(name), args_path)

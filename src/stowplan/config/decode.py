@@ -11,10 +11,11 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from stowplan.api.gotext import quote
 from stowplan.config.document import Entries, Number, Tree, kind_of
 from stowplan.config.duration import parse_duration
 from stowplan.config.errors import DecodeError
-from stowplan.config.fields import child, index, quote
+from stowplan.config.fields import child, index
 from stowplan.config.schema import (
     Anything,
     Binary,

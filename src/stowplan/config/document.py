@@ -11,8 +11,8 @@ from typing import Final
 
 import yaml
 
+from stowplan.api.gotext import quote
 from stowplan.config.errors import DocumentError
-from stowplan.config.fields import quote
 
 # parity: y and n are booleans too, which PyYAML's own resolver does not know
 _WORDS: Final[dict[str, bool | None]] = {

@@ -21,6 +21,7 @@ from stowplan.config.spec import (
     LeaderElection,
     ManagedResource,
 )
+from stowplan.framework.gates import Gates
 
 DEFAULT_SCHEDULER: str = "default-scheduler"
 
@@ -29,12 +30,11 @@ DEFAULT_SCHEDULER: str = "default-scheduler"
 class ConfigDraft:
     """The arguments of one plugin.
 
-    In-tree plugins have `args`, and `values` as they were set; the others have the tree as it was written.
+    In-tree plugins that take arguments have `args`, the others the tree as it was written.
     """
 
     name: str
     args: PluginArgs | None = None
-    values: Values
     tree: Tree = None
 
 
@@ -69,7 +69,7 @@ def draft_configuration(
     values: Values,
     args_values: Mapping[tuple[int, int], Values],
     default_order: DefaultOrder,
-    gates: Mapping[str, bool],
+    gates: Gates,
 ) -> Draft:
     """Fill in the defaults; `args_values` are the decoded in-tree arguments by profile and pluginConfig position."""
     profiling: bool = values.get("enableProfiling", True)
@@ -104,7 +104,7 @@ def _profile(
     args_values: Mapping[int, Values],
     default_name: str,
     default_order: DefaultOrder,
-    gates: Mapping[str, bool],
+    gates: Gates,
 ) -> ProfileDraft:
     sets = merge_with_defaults(values.get("plugins", {}), default_order)
     configs = [
@@ -113,7 +113,7 @@ def _profile(
     ]
     given = {config.name for config in configs}
     configs += [
-        ConfigDraft(name=name, args=default_args(name, {}, gates), values={})
+        ConfigDraft(name=name, args=default_args(name, {}, gates))
         for name in enabled_plugins(sets)
         if name in PLUGIN_ARGS and name not in given
     ]
@@ -125,11 +125,11 @@ def _profile(
     )
 
 
-def _config(entry: Values, args_values: Values | None, gates: Mapping[str, bool]) -> ConfigDraft:
+def _config(entry: Values, args_values: Values | None, gates: Gates) -> ConfigDraft:
     name = entry.get("name", "")
     if args_values is None:
-        return ConfigDraft(name=name, values={}, tree=entry.get("args"))
-    return ConfigDraft(name=name, args=default_args(name, args_values, gates), values=args_values)
+        return ConfigDraft(name=name, tree=entry.get("args"))
+    return ConfigDraft(name=name, args=default_args(name, args_values, gates))
 
 
 def _leader_election(values: Values) -> LeaderElection:

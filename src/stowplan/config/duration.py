@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from stowplan.config.fields import quote
+from stowplan.api.gotext import quote
 
 _UNIT_NS: Final = {
     "ns": 1,

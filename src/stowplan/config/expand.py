@@ -7,11 +7,11 @@ expandMultiPointPlugins, getValidScoreWeights.
 from collections.abc import Mapping
 from typing import Final
 
+from stowplan.api.gotext import quote
 from stowplan.config.catalog import EXTENSION_POINTS, MULTI_POINT, WEIGHTED_POINTS, PluginCatalog, interface_of
 from stowplan.config.errors import PluginsError
-from stowplan.config.fields import quote
 from stowplan.config.plugin_sets import ALL, PluginSet, PluginSets, enabled_plugins
-from stowplan.config.spec import PluginEntry
+from stowplan.framework.profile import PluginEntry
 
 _MAX_PLUGIN_SCORE: Final = 100
 _MAX_TOTAL_SCORE: Final = 2**63 - 1

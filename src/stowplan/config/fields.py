@@ -1,20 +1,11 @@
-"""Texts of field errors: path, kind of fault, value, detail.
+"""Texts of field errors over any JSON value, beside those in `api.gotext`.
 
 Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/field (v1.36.4).
 """
 
 import json
-from collections.abc import Iterable
 
-
-def quote(text: str) -> str:
-    """The text in double quotes with Go's escapes."""
-    return json.dumps(text, ensure_ascii=False)
-
-
-def as_json(value: object) -> str:
-    """Compact JSON, as values stand in error texts."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+from stowplan.api.gotext import quote
 
 
 def child(path: str, *names: str) -> str:
@@ -27,9 +18,15 @@ def index(path: str, position: int) -> str:
     return f"{path}[{position}]"
 
 
+def as_json(value: object) -> str:
+    """Compact JSON as Go writes it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
 def invalid(path: str, value: object, detail: str) -> str:
     """A value that may not be."""
-    return f"{path}: Invalid value: {as_json(value)}: {detail}"
+    return f"{path}: Invalid value: {_shown(value)}: {detail}"
 
 
 def required(path: str, detail: str = "") -> str:
@@ -39,7 +36,7 @@ def required(path: str, detail: str = "") -> str:
 
 def duplicate(path: str, value: object) -> str:
     """A value that is there twice."""
-    return f"{path}: Duplicate value: {as_json(value)}"
+    return f"{path}: Duplicate value: {_shown(value)}"
 
 
 def forbidden(path: str, detail: str) -> str:
@@ -47,12 +44,5 @@ def forbidden(path: str, detail: str) -> str:
     return f"{path}: Forbidden: {detail}"
 
 
-def not_supported(path: str, value: str, choices: Iterable[str]) -> str:
-    """A value outside a closed set."""
-    return f"{path}: Unsupported value: {quote(value)}: supported values: {', '.join(map(quote, choices))}"
-
-
-def aggregate(errors: Iterable[str]) -> str:
-    """Many texts as one: each once, in brackets when there are several."""
-    texts = list(dict.fromkeys(errors))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+def _shown(value: object) -> str:
+    return quote(value) if isinstance(value, str) else as_json(value)

@@ -3,23 +3,24 @@
 Upstream: cmd/kube-scheduler/app/options/configfile.go, pkg/scheduler/apis/config/scheme (v1.36.4).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from stowplan.api.gotext import aggregate, quote
 from stowplan.config.assemble import assemble
 from stowplan.config.catalog import DefaultOrder, PluginCatalog
 from stowplan.config.decode import Values, decode
 from stowplan.config.document import Entries, Tree, kind_of, read_document
 from stowplan.config.draft import Draft, draft_configuration
 from stowplan.config.errors import ConfigError, DecodeError, DocumentError, PluginsError
-from stowplan.config.fields import aggregate, quote
 from stowplan.config.schema_v1 import API_VERSION, CONFIGURATION, KIND, PLUGIN_ARGS
 from stowplan.config.spec import LeaderElection, SchedulerConfiguration
 from stowplan.config.validate import configuration_errors
+from stowplan.framework.gates import Gates
 
 GROUP: Final = API_VERSION.partition("/")[0]
-NO_GATES: Final[Mapping[str, bool]] = {}
+DEFAULT_GATES: Final = Gates()
 
 
 def load_configuration(
@@ -28,12 +29,12 @@ def load_configuration(
     catalog: PluginCatalog,
     default_order: DefaultOrder,
     *,
-    gates: Mapping[str, bool] = NO_GATES,
+    gates: Gates = DEFAULT_GATES,
     adjust_leader_election: Callable[[LeaderElection], LeaderElection] | None = None,
 ) -> SchedulerConfiguration:
     """Read, default and judge a configuration file (YAML or JSON); ConfigError when it cannot be used.
 
-    `gates` are the feature gates that were set. `adjust_leader_election` puts in what the command line says, which
+    `adjust_leader_election` puts in what the command line says, which
     wins over the file and is judged with it.
     """
     try:
@@ -46,19 +47,19 @@ def load_configuration(
 
 
 def default_configuration(
-    catalog: PluginCatalog, default_order: DefaultOrder, *, gates: Mapping[str, bool] = NO_GATES
+    catalog: PluginCatalog, default_order: DefaultOrder, *, gates: Gates = DEFAULT_GATES
 ) -> SchedulerConfiguration:
     """What holds when there is no file."""
     return _judge(draft_configuration({}, {}, default_order, gates), catalog, gates)
 
 
-def _judge(draft: Draft, catalog: PluginCatalog, gates: Mapping[str, bool]) -> SchedulerConfiguration:
+def _judge(draft: Draft, catalog: PluginCatalog, gates: Gates) -> SchedulerConfiguration:
     if errors := configuration_errors(draft, gates):
         raise DecodeError(aggregate(errors))
     return assemble(draft, catalog)
 
 
-def _read(data: bytes, default_order: DefaultOrder, gates: Mapping[str, bool]) -> Draft:
+def _read(data: bytes, default_order: DefaultOrder, gates: Gates) -> Draft:
     document = read_document(data)
     _check_kind(document.tree)
     values, strict = decode(document.tree, CONFIGURATION)

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from stowplan.config.decode import Values
-from stowplan.config.gates import DRA_FILTER_TIMEOUT, STORAGE_CAPACITY_SCORING, binding_timeout_is_on, is_on
+from stowplan.framework.gates import Gates
 from stowplan.framework.plugin_args import (
     CPU_AND_MEMORY,
     FULL_WHEN_EMPTY,
@@ -36,12 +36,16 @@ PluginArgs = (
     | PodTopologySpreadArgs
     | VolumeBindingArgs
 )
-Gates = Mapping[str, bool]
 
 
 def default_args(plugin: str, values: Values, gates: Gates) -> PluginArgs:
     """The arguments of an in-tree plugin, defaults filled in."""
     return _DEFAULTING[plugin](values, gates)
+
+
+def binding_timeout_is_on(gates: Gates) -> bool:
+    """Whether claims may have a binding timeout, which takes two gates."""
+    return gates.on("DRADeviceBindingConditions") and gates.on("DRAResourceClaimDeviceStatus")
 
 
 def _default_preemption(values: Values, _: Gates) -> DefaultPreemptionArgs:
@@ -50,7 +54,7 @@ def _default_preemption(values: Values, _: Gates) -> DefaultPreemptionArgs:
 
 def _dynamic_resources(values: Values, gates: Gates) -> DynamicResourcesArgs:
     default = DynamicResourcesArgs()
-    filter_default = default.filter_timeout_ns if is_on(gates, DRA_FILTER_TIMEOUT) else None
+    filter_default = default.filter_timeout_ns if gates.on("DRASchedulerFilterTimeout") else None
     binding_default = default.binding_timeout_ns if binding_timeout_is_on(gates) else None
     return DynamicResourcesArgs(
         filter_timeout_ns=values.get("filterTimeout", filter_default),
@@ -93,7 +97,7 @@ def _pod_topology_spread(values: Values, _: Gates) -> PodTopologySpreadArgs:
 
 def _volume_binding(values: Values, gates: Gates) -> VolumeBindingArgs:
     args = msgspec.convert(values, VolumeBindingArgs)
-    if not args.shape and is_on(gates, STORAGE_CAPACITY_SCORING):
+    if not args.shape and gates.on("StorageCapacityScoring"):
         return msgspec.structs.replace(args, shape=FULL_WHEN_EMPTY)
     return args
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from stowplan.config.catalog import EXTENSION_POINTS, MULTI_POINT, DefaultOrder
-from stowplan.config.spec import PluginEntry
+from stowplan.framework.profile import PluginEntry
 
 ALL: Final = "*"
 

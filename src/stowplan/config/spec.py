@@ -1,11 +1,12 @@
-"""A configuration as the rest of the scheduler reads it: complete, valid, plugins in the order they run.
+"""A configuration as the rest of the scheduler reads it: complete, valid, profiles as the framework takes them.
 
 Upstream: pkg/scheduler/apis/config/types.go (v1.36.4).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from stowplan.framework.profile import ProfileSpec
 
 SECOND_NS: Final = 1_000_000_000
 
@@ -82,29 +83,6 @@ class ExtenderSpec:
     def verifies_server(self) -> bool:
         """Whether the server's certificate is checked: never without a root of its own."""
         return self.enable_https and self.tls is not None and self.tls.has_ca and not self.tls.insecure
-
-
-@dataclass(frozen=True, slots=True)
-class PluginEntry:
-    """A plugin at an extension point; the weight counts at score and placementScore, elsewhere it is 0."""
-
-    name: str
-    weight: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileSpec:
-    """What one scheduler name stands for."""
-
-    scheduler_name: str
-    percentage_of_nodes_to_score: int | None = None
-    points: Mapping[str, tuple[PluginEntry, ...]]
-    args: Mapping[str, object]
-
-    @property
-    def plugins(self) -> tuple[str, ...]:
-        """Every plugin the profile runs, once, sorted by name."""
-        return tuple(sorted({entry.name for entries in self.points.values() for entry in entries}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

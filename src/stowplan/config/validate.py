@@ -3,18 +3,19 @@
 Upstream: pkg/scheduler/apis/config/validation/validation.go, component-base/config/validation (v1.36.4).
 """
 
-from collections.abc import Mapping
 from typing import Final
 
+from stowplan.api.gotext import label_key_errors, quote
+from stowplan.api.resource_names import is_extended
 from stowplan.config.document import plain
 from stowplan.config.draft import Draft, ProfileDraft
 from stowplan.config.duration import format_duration
-from stowplan.config.fields import as_json, child, duplicate, index, invalid, quote, required
-from stowplan.config.names import is_extended_resource, label_key_faults
+from stowplan.config.fields import as_json, child, duplicate, index, invalid, required
 from stowplan.config.plugin_sets import PluginSet
 from stowplan.config.schema_v1 import API_VERSION
 from stowplan.config.spec import ExtenderSpec, LeaderElection
 from stowplan.config.validate_args import args_errors
+from stowplan.framework.gates import Gates
 
 REMOVED_PLUGINS: Final = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 
@@ -35,7 +36,7 @@ _JUDGED_POINTS: Final = (
 )
 
 
-def configuration_errors(draft: Draft, gates: Mapping[str, bool]) -> list[str]:
+def configuration_errors(draft: Draft, gates: Gates) -> list[str]:
     """All faults of a configuration, in upstream's order and words."""
     errors = []
     if draft.client_connection.burst < 0:
@@ -88,7 +89,7 @@ def leader_election_errors(election: LeaderElection) -> list[str]:
     return errors
 
 
-def _profiles(profiles: tuple[ProfileDraft, ...], gates: Mapping[str, bool]) -> list[str]:
+def _profiles(profiles: tuple[ProfileDraft, ...], gates: Gates) -> list[str]:
     errors = []
     seen: set[str] = set()
     for position, profile in enumerate(profiles):
@@ -101,7 +102,7 @@ def _profiles(profiles: tuple[ProfileDraft, ...], gates: Mapping[str, bool]) -> 
     return errors + _common_queue_sort(profiles)
 
 
-def _profile(path: str, profile: ProfileDraft, gates: Mapping[str, bool]) -> list[str]:
+def _profile(path: str, profile: ProfileDraft, gates: Gates) -> list[str]:
     errors = []
     if not profile.scheduler_name:
         errors.append(required(child(path, "schedulerName")))
@@ -119,7 +120,7 @@ def _profile(path: str, profile: ProfileDraft, gates: Mapping[str, bool]) -> lis
         if config.name in REMOVED_PLUGINS:
             errors += _removed(config_path, config.name)
         elif config.args is not None:
-            errors += args_errors(child(config_path, "args"), config.args, config.values, gates)
+            errors += args_errors(child(config_path, "args"), config.args, gates)
     return errors
 
 
@@ -186,6 +187,6 @@ def _extenders(extenders: tuple[ExtenderSpec, ...]) -> list[str]:
 
 
 def _extended_resource(path: str, name: str) -> list[str]:
-    if faults := label_key_faults(name):
+    if faults := label_key_errors(name):
         return [invalid(path, name, fault) for fault in faults]
-    return [] if is_extended_resource(name) else [invalid(path, name, "is an invalid extended resource name")]
+    return [] if is_extended(name) else [invalid(path, name, "is an invalid extended resource name")]

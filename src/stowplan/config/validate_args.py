@@ -3,17 +3,16 @@
 Upstream: pkg/scheduler/apis/config/validation/validation_pluginargs.go (v1.36.4).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from stowplan.api.affinity import TopologySpreadConstraint
-from stowplan.config.decode import Values
+from stowplan.api.affinity import NodeAffinity, NodeSelector, NodeSelectorTerm, TopologySpreadConstraint
+from stowplan.api.gotext import label_key_errors, not_supported
+from stowplan.api.node_selectors import compile_node_selector
 from stowplan.config.duration import format_duration
-from stowplan.config.fields import child, duplicate, forbidden, index, invalid, not_supported, required
-from stowplan.config.gates import DRA_FILTER_TIMEOUT, STORAGE_CAPACITY_SCORING, binding_timeout_is_on, is_on
-from stowplan.config.names import label_key_faults
-from stowplan.config.plugin_args import PluginArgs
-from stowplan.config.validate_affinity import node_affinity_errors
+from stowplan.config.fields import child, duplicate, forbidden, index, invalid, required
+from stowplan.config.plugin_args import PluginArgs, binding_timeout_is_on
+from stowplan.framework.gates import Gates
 from stowplan.framework.plugin_args import (
     LEAST_ALLOCATED,
     LIST_DEFAULTING,
@@ -37,8 +36,8 @@ STRATEGIES: Final = (LEAST_ALLOCATED, MOST_ALLOCATED, REQUESTED_TO_CAPACITY_RATI
 UNSATISFIABLE_ACTIONS: Final = ("DoNotSchedule", "ScheduleAnyway")
 
 
-def args_errors(path: str, args: PluginArgs, values: Values, gates: Mapping[str, bool]) -> list[str]:
-    """The faults of arguments that are judged with the configuration; `values` are the fields as written.
+def args_errors(path: str, args: PluginArgs, gates: Gates) -> list[str]:
+    """The faults of arguments that are judged with the configuration.
 
     NodeResourcesFit is not among them: upstream judges it when the plugin is made (`fit_args_errors`).
     """
@@ -49,7 +48,7 @@ def args_errors(path: str, args: PluginArgs, values: Values, gates: Mapping[str,
             weight = args.hard_pod_affinity_weight
             return _within(child(path, "hardPodAffinityWeight"), weight, 0, 100)
         case NodeAffinityArgs():
-            return node_affinity_errors(child(path, "addedAffinity"), values.get("addedAffinity", {}))
+            return _added_affinity(child(path, "addedAffinity"), args.added_affinity)
         case NodeResourcesBalancedAllocationArgs():
             return _balanced_allocation(path, args)
         case PodTopologySpreadArgs():
@@ -107,6 +106,28 @@ def _preemption(path: str, args: DefaultPreemptionArgs) -> list[str]:
     return errors
 
 
+def _added_affinity(path: str, affinity: NodeAffinity | None) -> list[str]:
+    if affinity is None:
+        return []
+    errors: list[str] = []
+    if affinity.required is not None:
+        errors += _selector(child(path, "requiredDuringSchedulingIgnoredDuringExecution"), affinity.required)
+    # weightless preferences are not looked at; as an empty term each keeps its place
+    preferences = NodeSelector(
+        node_selector_terms=tuple(
+            preferred.preference if preferred.weight else NodeSelectorTerm() for preferred in affinity.preferred
+        )
+    )
+    preferred_path = child(path, "preferredDuringSchedulingIgnoredDuringExecution")
+    for error in _selector(preferred_path, preferences):
+        errors.append(error.replace(child(preferred_path, "nodeSelectorTerms"), preferred_path, 1))
+    return errors
+
+
+def _selector(path: str, selector: NodeSelector) -> list[str]:
+    return [error for term in compile_node_selector(selector, path).terms for error in term.errors]
+
+
 def _balanced_allocation(path: str, args: NodeResourcesBalancedAllocationArgs) -> list[str]:
     errors = []
     seen: set[str] = set()
@@ -156,13 +177,13 @@ def _constraint(
     return errors
 
 
-def _volume_binding(path: str, args: VolumeBindingArgs, gates: Mapping[str, bool]) -> list[str]:
+def _volume_binding(path: str, args: VolumeBindingArgs, gates: Gates) -> list[str]:
     errors = []
     if args.bind_timeout_seconds < 0:
         detail = "invalid BindTimeoutSeconds, should not be a negative value"
         errors.append(invalid(child(path, "bindTimeoutSeconds"), args.bind_timeout_seconds, detail))
     shape_path = child(path, "shape")
-    if is_on(gates, STORAGE_CAPACITY_SCORING):
+    if gates.on("StorageCapacityScoring"):
         errors += _shape(shape_path, args.shape or ())
     elif args.shape is not None:
         points = [{"Utilization": point.utilization, "Score": point.score} for point in args.shape]
@@ -171,11 +192,11 @@ def _volume_binding(path: str, args: VolumeBindingArgs, gates: Mapping[str, bool
     return errors
 
 
-def _dynamic_resources(path: str, args: DynamicResourcesArgs, gates: Mapping[str, bool]) -> list[str]:
+def _dynamic_resources(path: str, args: DynamicResourcesArgs, gates: Gates) -> list[str]:
     errors = []
     timeout, timeout_path = args.filter_timeout_ns, child(path, "filterTimeout")
     if timeout is not None:
-        if not is_on(gates, DRA_FILTER_TIMEOUT):
+        if not gates.on("DRASchedulerFilterTimeout"):
             errors.append(forbidden(timeout_path, "DRASchedulingFilterTimeout feature gate is disabled"))
         elif timeout < 0:
             errors.append(invalid(timeout_path, format_duration(timeout), "must be zero or positive"))
@@ -210,4 +231,4 @@ def _within(path: str, value: int, low: int, high: int) -> list[str]:
 
 
 def _label_name(path: str, name: str) -> list[str]:
-    return [invalid(path, name, fault) for fault in label_key_faults(name)]
+    return [invalid(path, name, fault) for fault in label_key_errors(name)]
