@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from stowplan.api.errors import QuantityError
 from stowplan.api.meta import KubeObject, Namespace
 from stowplan.api.node import Node
 from stowplan.api.pod import Pod
@@ -56,7 +57,7 @@ class Cluster:
         row = self.nodes.row(name)
         try:
             self.nodes.set(row, node)
-        except ValueError:
+        except QuantityError:
             if not known:
                 self.nodes.release(row)
             raise

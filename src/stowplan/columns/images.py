@@ -4,16 +4,40 @@ Upstream: addNodeImageStates in pkg/scheduler/backend/cache/cache.go (v1.36.4).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import final
 
+import numpy as np
 
-@dataclass(slots=True)
+from stowplan.goarith import IntN
+
+
+@final
 class ImageState:
     """An image's size, as the first node to report it said, and the rows that have it."""
 
-    size: int
-    rows: set[int] = field(default_factory=set)
+    __slots__ = ("_index", "rows", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.rows: set[int] = set()
+        self._index: IntN | None = None
+
+    def put(self, row: int) -> None:
+        """A node has the image."""
+        self.rows.add(row)
+        self._index = None
+
+    def drop(self, row: int) -> None:
+        """A node has it no more."""
+        self.rows.discard(row)
+        self._index = None
+
+    @property
+    def index(self) -> IntN:
+        """The rows as an array, in no particular order."""
+        if self._index is None:
+            self._index = np.fromiter(self.rows, np.int64, len(self.rows))
+        return self._index
 
 
 @final
@@ -36,12 +60,15 @@ class Images:
             # a node may list one name twice, so the state may be gone already
             state = self._states.get(name)
             if state is not None:
-                state.rows.discard(row)
+                state.drop(row)
                 if not state.rows:
                     del self._states[name]
         names = []
         for name, size in images:
-            self._states.setdefault(name, ImageState(size)).rows.add(row)
+            state = self._states.get(name)
+            if state is None:
+                state = self._states[name] = ImageState(size)
+            state.put(row)
             names.append(name)
         if names:
             self._names_on[row] = tuple(names)

@@ -100,7 +100,7 @@ class NodeTable:
             if name not in amounts:
                 column.data[row] = 0
         self.cordoned.data[row] = node.spec.unschedulable
-        self.taint_set.data[row] = self.taint_sets.code(node.spec.taints)
+        self.taint_set.data[row] = self.taint_sets.code(undated(node.spec.taints))
         self.features.data[row] = self.feature_sets.code(frozenset(node.status.declared_features))
         labels = node.metadata.labels
         for key, labelled in self._labels.items():
@@ -164,3 +164,10 @@ class NodeTable:
         """All labels of the node on a row."""
         node = self.records[row]
         return {} if node is None else node.metadata.labels
+
+
+def undated(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
+    """Taints without the time of their arrival: nobody here asks for it, and it makes equal sets differ."""
+    if all(taint.time_added is None for taint in taints):
+        return taints
+    return tuple(Taint(key=taint.key, value=taint.value, effect=taint.effect) for taint in taints)

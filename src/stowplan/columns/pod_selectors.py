@@ -1,4 +1,4 @@
-"""Which pods a term or constraint speaks of: a label selector within namespaces, and an index to find such selectors."""
+"""Which pods a term or constraint speaks of, labels within namespaces; and an index to find such selectors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ from typing import final
 
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.rows import Rows
-from stowplan.framework.post_filter import NoRoom, PostFilterResult
+from stowplan.framework.post_filter import Nomination, NoRoom
 from stowplan.framework.runner import Judgement, Prepared, Rejected, Scores
 
 
@@ -76,7 +76,7 @@ class Trace:
     node_name: str = ""
     ties: int = 0
     """How many nodes shared the best total."""
-    room: PostFilterResult | None = None
+    room: Nomination | None = None
     no_room: tuple[tuple[str, NoRoom], ...] = ()
     """What each post-filter plugin said in vain."""
     message: str = ""

@@ -16,7 +16,7 @@ from stowplan.columns.rows import Rows
 from stowplan.columns.view import View
 from stowplan.framework.gates import Gates
 from stowplan.framework.verdict import Rejection, Verdict
-from stowplan.framework.wake import Wake
+from stowplan.framework.wake import EVERY_EVENT, Wake
 from stowplan.goarith import IntN
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ class Plugin:
     depends: ClassVar[Depends] = Depends.CLUSTER
     args_type: ClassVar[type[msgspec.Struct] | None] = None
     """The typed record its `args` are decoded into; None when it takes none."""
-    wakes: Sequence[Wake] = ()
-    """Events that may make a pod schedulable that this plugin rejected."""
+    wakes: Sequence[Wake] = EVERY_EVENT
+    """Events that may make a pod schedulable that this plugin rejected; by default all of them."""
 
     @classmethod
     def create(cls, args: Any, context: PluginContext) -> "Self":

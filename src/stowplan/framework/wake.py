@@ -6,7 +6,7 @@ Upstream: ClusterEvent and QueueingHintFn in staging/src/k8s.io/kube-scheduler/f
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntFlag, StrEnum, auto
-from typing import Any, final
+from typing import Any, Final, final
 
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.view import View
@@ -87,3 +87,33 @@ class Wake:
     kind: Kind
     change: Change
     when: Hint | None = None
+
+    def hears(self, event: ObjectEvent) -> bool:
+        """Whether the event is among those it asked for."""
+        if self.kind is Kind.ANY:
+            return self.change is Change.ALL or self._hears_change(event.change)
+        of_pods = self.kind is Kind.POD and event.kind in {Kind.ASSIGNED_POD, Kind.UNSCHEDULED_POD}
+        return (of_pods or self.kind is event.kind) and self._hears_change(event.change)
+
+    def _hears_change(self, change: Change) -> bool:
+        # parity: an unspecific update, which is all bits, is heard only by who hears of every update; upstream
+        # compares the bit patterns as numbers (MatchClusterEvents in pkg/scheduler/framework/types.go)
+        return bool(self.change & change) and change <= self.change
+
+
+EVERY_EVENT: Final = tuple(
+    Wake(kind, Change.ALL)
+    for kind in (
+        Kind.POD,
+        Kind.NODE,
+        Kind.PERSISTENT_VOLUME,
+        Kind.PERSISTENT_VOLUME_CLAIM,
+        Kind.CSI_NODE,
+        Kind.CSI_DRIVER,
+        Kind.CSI_STORAGE_CAPACITY,
+        Kind.STORAGE_CLASS,
+        Kind.RESOURCE_CLAIM,
+        Kind.DEVICE_CLASS,
+    )
+)
+"""What a plugin that names no wakes hears of."""
