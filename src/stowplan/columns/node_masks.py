@@ -72,6 +72,6 @@ def _narrow(mask_n: BoolN, rows: Rows, requirements: Iterable[Requirement]) -> N
 def _field_mask(rows: Rows, condition: FieldRequirement) -> BoolN:
     if condition.key == NODE_NAME_FIELD:
         row = rows.view.row_of(condition.value)
-        at_n = np.zeros(len(rows), np.bool_) if row is None else rows.index == row
+        at_n: BoolN = np.zeros(len(rows), np.bool_) if row is None else rows.index == row
         return at_n if condition.equal else ~at_n
     return np.full(len(rows), condition.matches(""), np.bool_)
