@@ -23,7 +23,9 @@ _WORDS: Final[dict[str, bool | None]] = {
 _INTEGER: Final = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _MERGE: Final = "<<"
-_QUOTED: Final = frozenset("'\"|>")
+_TEXT_TAG: Final = "tag:yaml.org,2002:str"
+_PLAIN_TAG: Final = "!plain"
+_RESOLVE_NOTHING: Final = {None: [(_PLAIN_TAG, re.compile(""))]}
 _MAX_UINT64: Final = 2**64 - 1
 
 
@@ -126,7 +128,7 @@ def _frozen(value: object) -> Tree:
 
 def _read_yaml(data: bytes) -> Document:
     try:
-        loader = yaml.CSafeLoader(data)
+        loader = _Loader(data)
         try:
             # parity: documents after the first are not looked at
             node = loader.get_node() if loader.check_node() else None
@@ -146,6 +148,12 @@ def _read_yaml(data: bytes) -> Document:
         raise DocumentError("yaml: exceeded max depth") from error
     faults = (f"yaml: unmarshal errors: {', '.join(builder.duplicates)}",) if builder.duplicates else ()
     return Document(tree, faults)
+
+
+class _Loader(yaml.CSafeLoader):
+    """Tells what is written plainly from what is quoted or tagged, and resolves nothing itself."""
+
+    yaml_implicit_resolvers = _RESOLVE_NOTHING
 
 
 @dataclass(slots=True)
@@ -205,12 +213,12 @@ class _Builder:
 
 
 def _is_merge(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.ScalarNode) and node.style not in _QUOTED and node.value == _MERGE
+    return isinstance(node, yaml.ScalarNode) and node.tag == _PLAIN_TAG and node.value == _MERGE
 
 
 def _scalar(node: yaml.ScalarNode) -> Tree:
     text: str = node.value
-    if node.style in _QUOTED:
+    if node.tag == _TEXT_TAG:
         return text
     if text in _WORDS:
         return _WORDS[text]
