@@ -183,6 +183,12 @@ class EmptyDirVolumeSource(Record, frozen=True):
     size_limit: str | int | float | None = None
 
 
+class ImageVolumeSource(Record, frozen=True):
+    """The files of a container image."""
+
+    reference: str = ""
+
+
 class OtherVolumeSource(Record, frozen=True):
     """A source of which only the presence matters."""
 
@@ -200,7 +206,7 @@ class Volume(Record, frozen=True):
     host_path: HostPathVolumeSource | None = None
     projected: OtherVolumeSource | None = None
     downward_api: OtherVolumeSource | None = field(default=None, name="downwardAPI")
-    image: OtherVolumeSource | None = None
+    image: ImageVolumeSource | None = None
     nfs: OtherVolumeSource | None = None
     gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None

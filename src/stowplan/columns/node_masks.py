@@ -58,10 +58,11 @@ def requirement_mask(rows: Rows, requirement: Requirement) -> BoolN:
             else:
                 among = np.zeros(len(values) + 1, np.bool_)
                 among[codes] = True
-                among_n = among.take(codes_n)
+                among_n = among[codes_n]
             return among_n if operator is Operator.IN else ~among_n
         case Operator.GREATER_THAN | Operator.LESS_THAN:
-            return values.answers(requirement, requirement.holds, np.bool_).take(codes_n)
+            compares = values.answers(requirement, requirement.holds, np.bool_)
+            return compares[codes_n]
 
 
 def _narrow(mask_n: BoolN, rows: Rows, requirements: Iterable[Requirement]) -> None:

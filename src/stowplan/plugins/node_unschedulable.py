@@ -49,6 +49,6 @@ class NodeUnschedulable(FilterPlugin[None]):
     def filter(self, pod: PodInfo, rows: Rows, plan: None) -> Verdict:
         """Cordoned nodes fail."""
         cordoned_n = rows.take(rows.view.nodes.cordoned)
-        if tolerated(pod.cls.spec.tolerations, CORDON_TAINT):
+        if not cordoned_n.any() or tolerated(pod.cls.spec.tolerations, CORDON_TAINT):
             return Verdict.pass_all()
         return Verdict.reject_where(cordoned_n, CORDONED)

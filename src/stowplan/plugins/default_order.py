@@ -1,0 +1,38 @@
+"""The plugins of the default profile, in upstream's order, with their score weights.
+
+Upstream: pkg/scheduler/apis/config/v1/default_plugins.go (v1.36.4).
+"""
+
+from typing import Final
+
+from stowplan.framework.plugin import Plugin
+from stowplan.framework.registry import Entry
+from stowplan.plugins.default_binder import DefaultBinder
+from stowplan.plugins.image_locality import ImageLocality
+from stowplan.plugins.node_affinity import NodeAffinity
+from stowplan.plugins.node_declared_features import NodeDeclaredFeatures
+from stowplan.plugins.node_name import NodeName
+from stowplan.plugins.node_ports import NodePorts
+from stowplan.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from stowplan.plugins.node_resources_fit.plugin import NodeResourcesFit
+from stowplan.plugins.node_unschedulable import NodeUnschedulable
+from stowplan.plugins.priority_sort import PrioritySort
+from stowplan.plugins.scheduling_gates import SchedulingGates
+from stowplan.plugins.taint_toleration import TaintToleration
+
+DEFAULT_ORDER: Final = (
+    Entry(SchedulingGates),
+    Entry(PrioritySort),
+    Entry(NodeUnschedulable),
+    Entry(NodeName),
+    Entry(TaintToleration, weight=3),
+    Entry(NodeAffinity, weight=2),
+    Entry(NodePorts),
+    Entry(NodeResourcesFit, weight=1),
+    Entry(NodeResourcesBalancedAllocation, weight=1),
+    Entry(ImageLocality, weight=1),
+    Entry(DefaultBinder),
+    Entry(NodeDeclaredFeatures),
+)
+
+DEFAULT_PLUGINS: Final[tuple[type[Plugin], ...]] = tuple(entry.plugin for entry in DEFAULT_ORDER)

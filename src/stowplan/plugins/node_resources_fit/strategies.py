@@ -1,0 +1,123 @@
+"""Scoring strategies: what the used shares of a node's resources are worth.
+
+Upstream: least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go in
+pkg/scheduler/framework/plugins/noderesources, helper/shape_score.go (v1.36.4).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+
+from stowplan.framework.plugin import MAX_SCORE
+from stowplan.framework.plugin_args import (
+    LEAST_ALLOCATED,
+    MAX_SHAPE_SCORE,
+    MOST_ALLOCATED,
+    REQUESTED_TO_CAPACITY_RATIO,
+    ScoringStrategy,
+    ShapePoint,
+)
+from stowplan.goarith import IntN, round_half_away, to_int, trunc_div_scalar
+
+FULL: Final = 100
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One resource over the rows: used with the pod on board, capacity, and what it counts."""
+
+    used_n: IntN
+    capacity_n: IntN
+    weight: int
+
+
+Strategy = Callable[[Sequence[Part]], IntN]
+
+
+def least_allocated(parts: Sequence[Part]) -> IntN:
+    """The emptier the better: the weighted mean of the free shares."""
+    return weighted_mean(parts, [_share(np.maximum(p.capacity_n - p.used_n, 0), p.capacity_n) for p in parts])
+
+
+def most_allocated(parts: Sequence[Part]) -> IntN:
+    """The fuller the better: the weighted mean of the used shares."""
+    return weighted_mean(parts, [_share(np.minimum(p.used_n, p.capacity_n), p.capacity_n) for p in parts])
+
+
+@final
+class RequestedToCapacityRatio:
+    """The used share, in per cent, through a piecewise linear function; what scores 0 does not count."""
+
+    __slots__ = ("_score_of",)
+
+    def __init__(self, shape: Sequence[ShapePoint]) -> None:
+        self._score_of = np.array([at_utilization(shape, percent) for percent in range(FULL + 1)], np.int64)
+
+    def __call__(self, parts: Sequence[Part]) -> IntN:
+        """The rounded weighted mean over the resources that score."""
+        total_n: IntN = np.zeros(len(parts[0].used_n), np.int64)
+        weight_n: IntN = np.zeros(len(total_n), np.int64)
+        for part in parts:
+            # parity: a node with more used than it has is full
+            percent_n = _share(np.minimum(part.used_n, part.capacity_n), part.capacity_n)
+            score_n = np.where(part.capacity_n != 0, self._score_of[percent_n], 0)
+            total_n += score_n * part.weight
+            weight_n += (score_n > 0) * part.weight
+        return to_int(round_half_away(total_n / np.maximum(weight_n, 1)))
+
+
+def at_utilization(shape: Sequence[ShapePoint], percent: int) -> int:
+    """The score of a shape at a used share, scaled from 0..10 to 0..MAX_SCORE; flat beyond its ends."""
+    scale = MAX_SCORE // MAX_SHAPE_SCORE
+    before: ShapePoint | None = None
+    for point in shape:
+        if percent <= point.utilization:
+            if before is None:
+                return point.score * scale
+            rise = (point.score - before.score) * scale
+            run = point.utilization - before.utilization
+            return before.score * scale + trunc_div_scalar(rise * (percent - before.utilization), run)
+        before = point
+    assert before is not None, "validated: a shape has points"
+    return before.score * scale
+
+
+def weighted_mean(parts: Sequence[Part], scores: Sequence[IntN]) -> IntN:
+    """The mean by weight over the resources that a node has; 0 where it has none of them."""
+    if all(part.capacity_n.all() for part in parts):
+        total_n = scores[0] * parts[0].weight
+        for part, score_n in zip(parts[1:], scores[1:], strict=True):
+            total_n += score_n * part.weight
+        return total_n // sum(part.weight for part in parts)
+    total_n = np.zeros(len(scores[0]), np.int64)
+    weight_n: IntN = np.zeros(len(total_n), np.int64)
+    for part, score_n in zip(parts, scores, strict=True):
+        there_n = (part.capacity_n != 0) * part.weight
+        total_n += score_n * there_n
+        weight_n += there_n
+    return total_n // np.maximum(weight_n, 1)
+
+
+def _share(part_n: IntN, whole_n: IntN) -> IntN:
+    """A part of a whole, in per cent."""
+    return part_n * FULL // np.maximum(whole_n, 1)
+
+
+STRATEGIES: Final[Mapping[str, Callable[[ScoringStrategy], Strategy]]] = {
+    LEAST_ALLOCATED: lambda _: least_allocated,
+    MOST_ALLOCATED: lambda _: most_allocated,
+    REQUESTED_TO_CAPACITY_RATIO: lambda args: RequestedToCapacityRatio(_shape(args)),
+}
+
+
+def strategy_of(args: ScoringStrategy) -> Strategy:
+    """The strategy that the arguments name."""
+    return STRATEGIES[args.type](args)
+
+
+def _shape(args: ScoringStrategy) -> Sequence[ShapePoint]:
+    assert args.requested_to_capacity_ratio is not None, "validated: this strategy has a shape"
+    return args.requested_to_capacity_ratio.shape
