@@ -65,13 +65,15 @@ class Judgement:
     @property
     def passed_n(self) -> BoolN:
         """Mask of the rows that pass."""
-        return self.outcome_n == 0
+        passed_n: BoolN = self.outcome_n == 0
+        return passed_n
 
     @property
     def unresolvable_n(self) -> BoolN:
         """Mask of the rows that are rejected for good."""
         hard = np.array([False, *(r.why.unresolvable for r in self.rejections)], np.bool_)
-        return np.take(hard, self.outcome_n)
+        hard_n: BoolN = hard[self.outcome_n]
+        return hard_n
 
     def at(self, position: int) -> Rejected | None:
         """The rejection of the row at a position, None when it passes."""

@@ -175,7 +175,8 @@ class Budget:
 def split_by_budgets(victims: Sequence[PodInfo], budgets: Sequence[Budget]) -> tuple[list[PodInfo], list[PodInfo]]:
     """Victims whose eviction violates a budget, and the others; both in the order given."""
     left = [budget.allowed for budget in budgets]
-    violating, harmless = [], []
+    violating: list[PodInfo] = []
+    harmless: list[PodInfo] = []
     for pod in victims:
         violates = False
         if pod.cls.labels:
@@ -202,7 +203,11 @@ def more_important(a: PodInfo, b: PodInfo, now: float) -> bool:
 def by_importance(pods: Sequence[PodInfo], now: float) -> list[PodInfo]:
     """The most important first."""
     if len(pods) > INSERTION_SORTED:
-        return sorted(pods, key=cmp_to_key(lambda a, b: more_important(b, a, now) - more_important(a, b, now)))
+
+        def compare(a: PodInfo, b: PodInfo) -> int:
+            return more_important(b, a, now) - more_important(a, b, now)
+
+        return sorted(pods, key=cmp_to_key(compare))
     # parity: Go sorts so few by insertion, each pod moving ahead while it is the more important one, which turns
     # the order of pods that have not started around; how upstream orders ties among more pods is chance
     ordered: list[PodInfo] = []

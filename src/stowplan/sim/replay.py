@@ -28,6 +28,7 @@ from stowplan.queue.nominations import Nominations
 from stowplan.queue.waking import WakeTable
 from stowplan.sim.scenario import Event, Scenario
 
+DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
 ALL_NODES: Final = 100
 NOW: Final = 4_000_000_000.0
 """Later than any pod's start, as the present is for the recorder."""
@@ -47,7 +48,7 @@ def replay(
         setup = set_up_for(scenario.config)
     except ConfigError as error:
         raise ReplayError(str(error)) from error
-    stage = _Stage(setup)
+    stage = Stage(setup)
     for obj in scenario.objects:
         stage.put(obj)
     attempts = [attempt for pod in scenario.pending for attempt in stage.schedule(pod)]
@@ -59,7 +60,7 @@ def replay(
 
 
 @final
-class _Stage:
+class Stage:
     """The cluster of one scenario and the pods parked so far."""
 
     def __init__(self, setup: Setup) -> None:
@@ -84,9 +85,10 @@ class _Stage:
             info = self.cluster.compiler.compile(pod)
         except QuantityError as error:
             return [{"pod": pod.key, "error": str(error)}]
-        profile = self._setup.profiles.get(pod.spec.scheduler_name or "default-scheduler")
-        if profile is None:
-            return [{"pod": pod.key, "error": f"no profile for scheduler name {pod.spec.scheduler_name!r}"}]
+        try:
+            profile = self.profile_of(info)
+        except ReplayError as error:
+            return [{"pod": pod.key, "error": str(error)}]
         first, room_on = self._attempt(info, profile)
         if not room_on:
             return [first]
@@ -96,12 +98,26 @@ class _Stage:
         second, _ = self._attempt(again, profile)
         return [first, second]
 
-    def _attempt(self, info: PodInfo, profile: Profile) -> tuple[Result, str]:
-        given = Circumstances(
+    def profile_of(self, info: PodInfo) -> Profile:
+        """The profile that schedules a pod. Raises ReplayError when the configuration has none for it."""
+        name = info.cls.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
+        if name not in self._setup.profiles:
+            raise ReplayError(f"no profile for scheduler name {name!r}")
+        return self._setup.profiles[name]
+
+    def trace(self, info: PodInfo) -> Trace:
+        """Decide about a pod and perform nothing. Raises PluginError and ReplayError."""
+        decision, _ = decide(self.cluster.view(), info, self.profile_of(info), self._circumstances())
+        return decision.trace
+
+    def _circumstances(self) -> Circumstances:
+        return Circumstances(
             rng=self._rng, now=NOW, ties="first", percentage=ALL_NODES, nominated=self.nominations.by_node
         )
+
+    def _attempt(self, info: PodInfo, profile: Profile) -> tuple[Result, str]:
         try:
-            decision, _ = decide(self.cluster.view(), info, profile, given)
+            decision, _ = decide(self.cluster.view(), info, profile, self._circumstances())
             return report(decision.trace), self._perform(decision, profile)
         except PluginError as error:
             return {"pod": info.key, "error": str(error)}, ""
@@ -144,7 +160,7 @@ class _Stage:
         view = self.cluster.view()
         woken = set()
         for pod, plugins in self.parked.values():
-            table = self._wake_tables[pod.cls.spec.scheduler_name or "default-scheduler"]
+            table = self._wake_tables[pod.cls.spec.scheduler_name or DEFAULT_SCHEDULER_NAME]
             if any(table.wakes(pod, plugins, happened, view) for happened in events):
                 woken.add(pod.key)
         return sorted(woken)

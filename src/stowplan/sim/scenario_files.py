@@ -1,0 +1,52 @@
+"""Reading files of scenarios, plain or gzip, line by line: a bad line is reported and the others go on."""
+
+import gzip
+import sys
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final, final
+
+GZIP_MAGIC: Final = b"\x1f\x8b"
+
+
+class FileError(Exception):
+    """Raised when a file cannot be read to its end: the text names the file and the place."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that is not empty, and where it stands."""
+
+    place: str
+    data: bytes
+
+
+def read_lines(name: str) -> Iterator[Line]:
+    """The lines of a file, `-` for standard input. Raises FileError, after the lines that could be read."""
+    shown = "standard input" if name == "-" else name
+    number = 0
+    try:
+        with _open(name) as file:
+            for number, data in enumerate(file, 1):
+                if data.strip():
+                    yield Line(f"{shown}:{number}", data)
+    except OSError as error:
+        # gzip.BadGzipFile is one of these
+        reason = error.strerror or str(error)
+        raise FileError(f"{shown}: {reason}" if not number else f"{shown}: after line {number}: {reason}") from error
+    except EOFError as error:
+        raise FileError(f"{shown}: after line {number}: the gzip file is cut short") from error
+    except zlib.error as error:
+        raise FileError(f"{shown}: after line {number}: the gzip file is damaged ({error})") from error
+
+
+def _open(name: str) -> BinaryIO:
+    raw: BinaryIO = sys.stdin.buffer if name == "-" else Path(name).open("rb")  # noqa: SIM115 - closed by the caller
+    head = raw.peek(2) if hasattr(raw, "peek") else b""
+    if head[:2] == GZIP_MAGIC:
+        unpacked: BinaryIO = gzip.GzipFile(fileobj=raw)  # type: ignore[assignment]
+        return unpacked
+    return raw
