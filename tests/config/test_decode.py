@@ -112,5 +112,5 @@ def test_wrong_types(text: str, want: str) -> None:
 def test_null_leaves_fields_unset_and_elements_empty() -> None:
     values, strict = decoded("parallelism: null\nprofiles: [null, {schedulerName: null}]\nextenders: null\n")
 
-    assert values == {"profiles": ({}, {})}
-    assert strict == []
+    assert {"profiles": ({}, {})} == values
+    assert [] == strict

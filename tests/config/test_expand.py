@@ -190,7 +190,7 @@ def test_plugins_that_do_not_fit(text: str, want: str) -> None:
 
 def only_values(text: str) -> dict[str, object]:
     values, strict = decode(read_document(plugins(text).encode()).tree, CONFIGURATION)
-    assert strict == []
+    assert [] == strict
     found: dict[str, object] = values["profiles"][0]["plugins"]
     return found
 

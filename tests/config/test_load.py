@@ -47,8 +47,8 @@ def test_no_file_and_an_empty_configuration_are_the_same() -> None:
     got = load("")
 
     assert want == got
-    assert [profile.scheduler_name for profile in got.profiles] == ["default-scheduler"]
-    assert (got.parallelism, got.pod_initial_backoff_seconds, got.pod_max_backoff_seconds) == (16, 1, 10)
+    assert ["default-scheduler"] == [profile.scheduler_name for profile in got.profiles]
+    assert (16, 1, 10) == (got.parallelism, got.pod_initial_backoff_seconds, got.pod_max_backoff_seconds)
     assert LeaderElection() == got.leader_election
     assert ClientConnection(qps=50.0, burst=100) == got.client_connection
     assert got.percentage_of_nodes_to_score is None
@@ -247,7 +247,7 @@ def test_arguments_of_third_parties_become_their_record_or_stay_as_written() -> 
     )
 
     assert TypedArgs(max_pods=3, zones=("a",)) == profile.args["Typed"]
-    assert profile.args["Custom"] == {"a": [1, 0.5, True]}
+    assert {"a": [1, 0.5, True]} == profile.args["Custom"]
     assert "Elsewhere" not in profile.args
 
 
@@ -318,7 +318,7 @@ def test_an_extender_with_everything() -> None:
 def test_extenders_that_may_be_ignored_are_asked_last() -> None:
     configuration = load("extenders: [{urlPrefix: a, ignorable: true}, {urlPrefix: b}, {urlPrefix: c}]")
 
-    assert [extender.url_prefix for extender in configuration.extenders] == ["b", "c", "a"]
+    assert ["b", "c", "a"] == [extender.url_prefix for extender in configuration.extenders]
     assert {5 * SECOND_NS} == {extender.http_timeout_ns for extender in configuration.extenders}
 
 
@@ -359,5 +359,5 @@ def test_contention_profiling_follows_profiling() -> None:
 def test_a_percentage_that_is_said_differs_from_none() -> None:
     configuration = load("percentageOfNodesToScore: 0\nprofiles: [{percentageOfNodesToScore: 30}]")
 
-    assert configuration.percentage_of_nodes_to_score == 0
-    assert configuration.profiles[0].percentage_of_nodes_to_score == 30
+    assert 0 == configuration.percentage_of_nodes_to_score
+    assert 30 == configuration.profiles[0].percentage_of_nodes_to_score
