@@ -4,7 +4,7 @@ Upstream: schedulePod and schedulingAlgorithm in pkg/scheduler/schedule_one.go (
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final, Literal, final
 
@@ -52,7 +52,7 @@ class Circumstances:
     """Among the best: one by chance, or the one whose name sorts first."""
     percentage: int | None = None
     """The share of nodes to find feasible; None judges all. A profile's own setting wins."""
-    nominated: Nominated = NOBODY_NOMINATED
+    nominated: Nominated = field(default_factory=lambda: NOBODY_NOMINATED)
     extenders: Sequence[Extender] = ()
     preempt: bool = True
     """Whether to look for room when no node passed."""

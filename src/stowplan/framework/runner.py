@@ -5,6 +5,7 @@ Upstream: pkg/scheduler/framework/runtime/framework.go (v1.36.4).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, final
 
 import numpy as np
@@ -21,7 +22,7 @@ from stowplan.goarith import BoolN, IntN
 Nominated = Mapping[str, Sequence[PodInfo]]
 """Node name to the pods that are nominated to it."""
 
-NOBODY_NOMINATED: Final[Nominated] = {}
+NOBODY_NOMINATED: Final[Nominated] = MappingProxyType({})
 
 FEW: Final = 4
 """Once fewer than one row in so many still passes, the filters that follow judge only those."""

@@ -8,6 +8,7 @@ from typing import Final
 from stowplan.framework.plugin import Plugin
 from stowplan.framework.registry import Entry
 from stowplan.plugins.default_binder import DefaultBinder
+from stowplan.plugins.default_preemption import DefaultPreemption
 from stowplan.plugins.image_locality import ImageLocality
 from stowplan.plugins.node_affinity import NodeAffinity
 from stowplan.plugins.node_declared_features import NodeDeclaredFeatures
@@ -29,6 +30,7 @@ DEFAULT_ORDER: Final = (
     Entry(NodeAffinity, weight=2),
     Entry(NodePorts),
     Entry(NodeResourcesFit, weight=1),
+    Entry(DefaultPreemption),
     Entry(NodeResourcesBalancedAllocation, weight=1),
     Entry(ImageLocality, weight=1),
     Entry(DefaultBinder),

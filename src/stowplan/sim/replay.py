@@ -67,6 +67,7 @@ class Stage:
         self.cluster = Cluster()
         self.nominations = Nominations()
         self.parked: dict[str, tuple[PodInfo, frozenset[str]]] = {}
+        self._unheard: list[ObjectEvent] = []
         self._setup = setup
         self._wake_tables = {name: WakeTable(profile) for name, profile in setup.profiles.items()}
         self._rng = Random(0)  # noqa: S311 - a fixed seed for what the recorder leaves to chance
@@ -136,6 +137,7 @@ class Stage:
                 case Evict(_, _, victims):
                     for victim in victims:
                         self.cluster.remove_pod(victim.uid)
+                        self._unheard += pod_events(victim, None, assigned=True)
                 case Park(pod, plugins, _) if not room_on:
                     self.parked[pod.uid] = (pod, plugins)
         return room_on
@@ -157,6 +159,8 @@ class Stage:
         events = self._apply(event)
         if events is None:
             return None
+        # parity: in the recordings the parked pods hear of evictions together with the first event that follows
+        events, self._unheard = [*self._unheard, *events], []
         view = self.cluster.view()
         woken = set()
         for pod, plugins in self.parked.values():
