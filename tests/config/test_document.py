@@ -4,7 +4,7 @@ import json
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stowplan.config.document import plain, read_document
@@ -101,6 +101,7 @@ TREES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text("abcxz", min_size=1, max_size=4), TREES, max_size=4))
 def test_yaml_and_json_of_the_same_value_give_the_same_tree(value: dict[str, object]) -> None:
     from_json = plain(read_document(json.dumps(value).encode()).tree)

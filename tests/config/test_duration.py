@@ -1,7 +1,7 @@
 """Go's durations, read and written."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stowplan.config.duration import format_duration, parse_duration
@@ -71,6 +71,7 @@ def test_format(nanoseconds: int, want: str) -> None:
     assert want == format_duration(nanoseconds)
 
 
+@settings(deadline=None)
 @given(st.integers(min_value=-(2**63), max_value=2**63 - 1))
 def test_what_is_written_reads_back(nanoseconds: int) -> None:
     assert nanoseconds == parse_duration(format_duration(nanoseconds))

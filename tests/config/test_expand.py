@@ -1,7 +1,7 @@
 """Which plugins run at which point, in which order, with which weight."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.config.catalog import CATALOG, ORDER, POINTS, names, only_profile, weights
 
@@ -205,6 +205,7 @@ SETS = st.dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(SETS)
 def test_every_point_has_what_takes_part_and_is_not_disabled(sets: dict[str, dict[str, list[dict[str, str]]]]) -> None:
     try:

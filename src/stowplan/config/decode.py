@@ -32,7 +32,7 @@ from stowplan.config.schema import (
 
 Values = dict[str, Any]
 
-_DIGITS: Final = re.compile(r"-?[0-9]+")
+_DIGITS: Final = re.compile(r"-?[0-9]{1,20}")
 _UNSET: Final = object()
 
 

@@ -4,6 +4,7 @@ Upstream: vendor/sigs.k8s.io/yaml and vendor/go.yaml.in/yaml/v2/resolve.go (v1.3
 """
 
 import json
+import math
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -27,6 +28,8 @@ _TEXT_TAG: Final = "tag:yaml.org,2002:str"
 _PLAIN_TAG: Final = "!plain"
 _RESOLVE_NOTHING: Final = {None: [(_PLAIN_TAG, re.compile(""))]}
 _MAX_UINT64: Final = 2**64 - 1
+_MAX_DIGITS: Final = 80  # what is longer is no integer in Go either
+_MAX_NODES: Final = 100_000  # aliases can make a small file this large
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,8 @@ def plain(tree: Tree) -> object:
         case tuple():
             return [plain(value) for value in tree]
         case Number():
-            return int(tree.text) if re.fullmatch(r"-?[0-9]+", tree.text) else float(tree.text)
+            whole = len(tree.text) <= _MAX_DIGITS and re.fullmatch(r"-?[0-9]+", tree.text)
+            return int(tree.text) if whole else float(tree.text)
         case _:
             return tree
 
@@ -162,8 +166,12 @@ class _Builder:
 
     duplicates: list[str] = field(default_factory=list)
     _open: set[int] = field(default_factory=set)
+    _built: int = 0
 
     def build(self, node: yaml.Node) -> Tree:
+        self._built += 1
+        if self._built > _MAX_NODES:
+            raise DocumentError("yaml: document contains excessive aliasing")
         if isinstance(node, yaml.ScalarNode):
             return _scalar(node)
         if id(node) in self._open:
@@ -223,10 +231,12 @@ def _scalar(node: yaml.ScalarNode) -> Tree:
     if text in _WORDS:
         return _WORDS[text]
     digits = text.replace("_", "")
-    if text[0] in "+-0123456789" and _INTEGER.fullmatch(digits) and abs(value := _integer(digits)) <= _MAX_UINT64:
-        return Number(str(value))
-    if text[0] in "+-.0123456789" and _FLOAT.fullmatch(digits):
-        return Number(_float_text(float(digits)))
+    if text[0] in "+-0123456789" and len(digits) <= _MAX_DIGITS and _INTEGER.fullmatch(digits):
+        whole = _integer(digits)
+        if abs(whole) <= _MAX_UINT64:
+            return Number(str(whole))
+    if text[0] in "+-.0123456789" and _FLOAT.fullmatch(digits) and math.isfinite(real := float(digits)):
+        return Number(_float_text(real))
     return text
 
 

@@ -44,6 +44,8 @@ def load_configuration(
         return _judge(draft, catalog, gates)
     except (DocumentError, DecodeError, PluginsError) as error:
         raise ConfigError(filename, str(error)) from error
+    except RecursionError as error:
+        raise ConfigError(filename, "nested too deeply") from error
 
 
 def default_configuration(
