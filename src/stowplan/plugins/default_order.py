@@ -10,6 +10,7 @@ from stowplan.framework.registry import Entry
 from stowplan.plugins.default_binder import DefaultBinder
 from stowplan.plugins.default_preemption import DefaultPreemption
 from stowplan.plugins.image_locality import ImageLocality
+from stowplan.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from stowplan.plugins.node_affinity import NodeAffinity
 from stowplan.plugins.node_declared_features import NodeDeclaredFeatures
 from stowplan.plugins.node_name import NodeName
@@ -17,6 +18,7 @@ from stowplan.plugins.node_ports import NodePorts
 from stowplan.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from stowplan.plugins.node_resources_fit.plugin import NodeResourcesFit
 from stowplan.plugins.node_unschedulable import NodeUnschedulable
+from stowplan.plugins.pod_topology_spread.plugin import PodTopologySpread
 from stowplan.plugins.priority_sort import PrioritySort
 from stowplan.plugins.scheduling_gates import SchedulingGates
 from stowplan.plugins.taint_toleration import TaintToleration
@@ -30,6 +32,8 @@ DEFAULT_ORDER: Final = (
     Entry(NodeAffinity, weight=2),
     Entry(NodePorts),
     Entry(NodeResourcesFit, weight=1),
+    Entry(PodTopologySpread, weight=2),
+    Entry(InterPodAffinity, weight=2),
     Entry(DefaultPreemption),
     Entry(NodeResourcesBalancedAllocation, weight=1),
     Entry(ImageLocality, weight=1),
