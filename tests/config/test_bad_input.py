@@ -22,7 +22,11 @@ def answer_to(data: bytes) -> SchedulerConfiguration | str:
 
 FIELDS = st.sampled_from(sorted({*CONFIGURATION.fields, "plugins", "pluginConfig", "score", "enabled", "name", "args"}))
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(["", "5s", "Custom", "*"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["", "5s", "Custom", "*"]),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(FIELDS, inner, max_size=3),
     max_leaves=10,
 )
