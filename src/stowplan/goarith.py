@@ -26,7 +26,7 @@ def trunc_div(numerator_n: IntN, denominator_n: IntN | int) -> IntN:
 
 def to_int(x_n: FloatN) -> IntN:
     """Convert as Go's int64(x): toward zero. Values beyond int64 are the caller's mistake, as in Go."""
-    return np.trunc(x_n).astype(np.int64)
+    return x_n.astype(np.int64)
 
 
 def scaled_by_max(raw_n: IntN, top: int, *, reverse: bool = False) -> IntN:

@@ -35,6 +35,8 @@ class Options:
 # parity: the gates of v1.36: InPlacePodVerticalScaling and its pod-level twin on, DRANodeAllocatableResources off
 SPEC = Options()
 PLACED = Options(use_status=True, pod_level_status=True)
+# parity: NewFit leaves the gates of its scorer unset, so it sees neither pod-level resources nor resizes
+CONTAINERS = Options(pod_level=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +78,7 @@ def pod_load(pod: Pod) -> PodLoad:
 
 def score_requests(pod: Pod) -> dict[str, int]:
     """Requests for scoring by non-zero amounts: what a container does not ask for counts with its default."""
-    return _in_base_units(request_quantities(pod, PLACED, _DEFAULTS))
+    return _in_base_units(request_quantities(pod, CONTAINERS, _DEFAULTS))
 
 
 def node_amounts(resources: ResourceList, path: str = "status.allocatable") -> dict[str, int]:

@@ -60,24 +60,31 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[Asked], ScorePlugin[Asked])
         whole = [rows.allocatable(name) for name, _ in plan]
         before = [rows.requested(name) for name, _ in plan]
         after = [used_n + amount for used_n, (_, amount) in zip(before, plan, strict=True)]
-        gain_n = balance(after, whole) - balance(before, whole)
-        return HALF + (HALF + gain_n) // 2
+        score_n = balance(after, whole)
+        score_n -= balance(before, whole)
+        score_n += HALF
+        score_n //= 2
+        score_n += HALF
+        return score_n
 
 
 def balance(used: Sequence[IntN], whole: Sequence[IntN]) -> IntN:
     """MAX_SCORE less the standard deviation of the used shares; a resource that a node lacks does not count there."""
     if all(whole_n.all() for whole_n in whole):
-        shares = [np.minimum(used_n / whole_n, 1.0) for used_n, whole_n in zip(used, whole, strict=True)]
-        deviation_n = deviation(shares)
+        deviation_n = deviation([_share(used_n, whole_n) for used_n, whole_n in zip(used, whole, strict=True)])
     else:
         deviation_n = _deviation_of_present(used, whole)
-    return to_int((1 - deviation_n) * MAX_SCORE)
+    np.subtract(1.0, deviation_n, out=deviation_n)
+    deviation_n *= MAX_SCORE
+    return to_int(deviation_n)
 
 
 def deviation(shares: Sequence[FloatN]) -> FloatN:
     """The standard deviation, per row; none when there are fewer than two."""
     if len(shares) == 2:
-        return np.abs((shares[0] - shares[1]) / 2)
+        half_n = np.abs(shares[0] - shares[1])
+        half_n /= 2
+        return half_n
     if len(shares) < 2:
         return np.zeros(len(shares[0]) if shares else 0)
     # parity: summed in this order, for floats are not associative
@@ -87,6 +94,14 @@ def deviation(shares: Sequence[FloatN]) -> FloatN:
     return spread_n
 
 
+def _share(used_n: IntN, whole_n: IntN) -> FloatN:
+    # perf: a division of float arrays, in place, takes half the time of one of integer arrays
+    share_n = used_n.astype(np.float64)
+    share_n /= whole_n
+    np.minimum(share_n, 1.0, out=share_n)
+    return share_n
+
+
 def _deviation_of_present(used: Sequence[IntN], whole: Sequence[IntN]) -> FloatN:
     """The deviation over nodes that lack some resources: nodes with the same ones are judged together."""
     present_rn = np.stack([whole_n != 0 for whole_n in whole])
@@ -94,9 +109,7 @@ def _deviation_of_present(used: Sequence[IntN], whole: Sequence[IntN]) -> FloatN
     for pattern in np.unique(present_rn, axis=1).T:
         at = np.flatnonzero((present_rn == pattern[:, None]).all(axis=0))
         shares = [
-            np.minimum(used_n[at] / whole_n[at], 1.0)
-            for used_n, whole_n, has in zip(used, whole, pattern, strict=True)
-            if has
+            _share(used_n[at], whole_n[at]) for used_n, whole_n, has in zip(used, whole, pattern, strict=True) if has
         ]
         if len(shares) > 1:
             deviation_n[at] = deviation(shares)

@@ -126,11 +126,10 @@ class NodeResourcesFit(PreFilterPlugin[Wants], FilterPlugin[Wants], PreScorePlug
         """What the pod would add, with defaults for the cpu and memory that its containers do not ask for."""
         if not self._specs:
             raise PluginError("resources not found")
-        cls = pod.cls
-        if cls.spec.resources is None:
-            amounts = {**cls.requests, CPU: cls.nonzero_cpu, MEMORY: cls.nonzero_memory}
+        cls, status = pod.cls, pod.pod.status
+        if cls.spec.resources is None and not status.container_statuses and not status.init_container_statuses:
+            amounts: Mapping[str, int] = {**cls.requests, CPU: cls.nonzero_cpu, MEMORY: cls.nonzero_memory}
         else:
-            # parity: resources of the pod as a whole do not lift the defaults in scoring as they do in the books
             amounts = score_requests(pod.pod)
         asked = (Asked(spec.name, amounts.get(spec.name, 0), spec.weight) for spec in self._specs)
         # parity: a scalar resource that the pod does not ask for is left out, and so is one that nobody counts

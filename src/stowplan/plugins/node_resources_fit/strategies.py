@@ -39,12 +39,12 @@ Strategy = Callable[[Sequence[Part]], IntN]
 
 def least_allocated(parts: Sequence[Part]) -> IntN:
     """The emptier the better: the weighted mean of the free shares."""
-    return weighted_mean(parts, [_share(np.maximum(p.capacity_n - p.used_n, 0), p.capacity_n) for p in parts])
+    return weighted_mean(parts, lambda part: np.maximum(part.capacity_n - part.used_n, 0))
 
 
 def most_allocated(parts: Sequence[Part]) -> IntN:
     """The fuller the better: the weighted mean of the used shares."""
-    return weighted_mean(parts, [_share(np.minimum(p.used_n, p.capacity_n), p.capacity_n) for p in parts])
+    return weighted_mean(parts, lambda part: np.minimum(part.used_n, part.capacity_n))
 
 
 @final
@@ -62,7 +62,7 @@ class RequestedToCapacityRatio:
         weight_n: IntN = np.zeros(len(total_n), np.int64)
         for part in parts:
             # parity: a node with more used than it has is full
-            percent_n = _share(np.minimum(part.used_n, part.capacity_n), part.capacity_n)
+            percent_n = percent(np.minimum(part.used_n, part.capacity_n), part.capacity_n)
             score_n = np.where(part.capacity_n != 0, self._score_of[percent_n], 0)
             total_n += score_n * part.weight
             weight_n += (score_n > 0) * part.weight
@@ -85,24 +85,28 @@ def at_utilization(shape: Sequence[ShapePoint], percent: int) -> int:
     return before.score * scale
 
 
-def weighted_mean(parts: Sequence[Part], scores: Sequence[IntN]) -> IntN:
-    """The mean by weight over the resources that a node has; 0 where it has none of them."""
+def weighted_mean(parts: Sequence[Part], amount_of: Callable[[Part], IntN]) -> IntN:
+    """The mean by weight of amounts in per cent of capacity, over the resources that a node has; 0 without any."""
+    total_n: IntN = np.zeros(len(parts[0].used_n), np.int64)
     if all(part.capacity_n.all() for part in parts):
-        total_n = scores[0] * parts[0].weight
-        for part, score_n in zip(parts[1:], scores[1:], strict=True):
-            total_n += score_n * part.weight
-        return total_n // sum(part.weight for part in parts)
-    total_n = np.zeros(len(scores[0]), np.int64)
+        for part in parts:
+            score_n = amount_of(part)
+            score_n *= FULL
+            score_n //= part.capacity_n
+            total_n += score_n if part.weight == 1 else score_n * part.weight
+        total_n //= sum(part.weight for part in parts)
+        return total_n
     weight_n: IntN = np.zeros(len(total_n), np.int64)
-    for part, score_n in zip(parts, scores, strict=True):
+    for part in parts:
         there_n = (part.capacity_n != 0) * part.weight
-        total_n += score_n * there_n
+        total_n += percent(amount_of(part), part.capacity_n) * there_n
         weight_n += there_n
-    return total_n // np.maximum(weight_n, 1)
+    total_n //= np.maximum(weight_n, 1)
+    return total_n
 
 
-def _share(part_n: IntN, whole_n: IntN) -> IntN:
-    """A part of a whole, in per cent."""
+def percent(part_n: IntN, whole_n: IntN) -> IntN:
+    """A part of a whole in per cent; 0 where there is no whole, for there is no part then."""
     return part_n * FULL // np.maximum(whole_n, 1)
 
 
