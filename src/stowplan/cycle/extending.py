@@ -45,12 +45,13 @@ def filter_by_extenders(extenders: Sequence[Extender], pod: PodInfo, judgement: 
 
 def score_by_extenders(extenders: Sequence[Extender], pod: PodInfo, scores: Scores) -> Scores:
     """Add the scores of interested extenders; one that fails gives none."""
+    asked = [extender for extender in extenders if extender.prioritizes and extender.interested(pod)]
+    if not asked:
+        return scores
     names = scores.rows.names
     by_plugin = list(scores.by_plugin)
     total_n = scores.total_n
-    for extender in extenders:
-        if not extender.prioritizes or not extender.interested(pod):
-            continue
+    for extender in asked:
         try:
             given = extender.prioritize(pod, names)
         except ExtenderError:

@@ -1,0 +1,1 @@
+"""Benchmarks: workloads as data, one runner."""
