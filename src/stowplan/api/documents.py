@@ -28,6 +28,8 @@ _INTEGER = re.compile(r"[-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?$", re.ASCII)
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)$|\.(nan|NaN|NAN)$")
 
+_FIRST_WITH_EXPONENT = 1e21
+
 # Aliases may make a document this large before it counts as an attack; a cluster of 5000 nodes is below it.
 _EXPANDED_NODES = 1_000_000
 
@@ -213,12 +215,15 @@ def _construct_int(loader: _Loader, node: yaml.ScalarNode) -> int | float | str:
     return number if -(2**63) <= number < 2**64 else float(number)
 
 
-def _construct_float(loader: _Loader, node: yaml.ScalarNode) -> float | str:
+def _construct_float(loader: _Loader, node: yaml.ScalarNode) -> int | float | str:
     text = str(loader.construct_scalar(node))
     if _NOT_FINITE.match(text):
         raise yaml.constructor.ConstructorError(None, None, f"{text} has no place in JSON", node.start_mark)
     number = float(text.replace("_", ""))
-    return number if math.isfinite(number) else text
+    if not math.isfinite(number):
+        return text
+    # parity: on the way through JSON a whole number loses its point, and then fits an integer field
+    return int(number) if number.is_integer() and abs(number) < _FIRST_WITH_EXPONENT else number
 
 
 _Loader.add_implicit_resolver(f"{_TAG}bool", re.compile("(" + "|".join(_WORDS) + ")$"), list("yYnNtTfFoO"))
@@ -233,6 +238,7 @@ _Loader.add_constructor(f"{_TAG}float", _construct_float)
 _Loader.add_constructor(f"{_TAG}null", _construct_null)
 _Loader.add_constructor(f"{_TAG}str", _construct_text)
 _Loader.add_constructor(f"{_TAG}timestamp", _construct_text)
+_Loader.add_constructor(f"{_TAG}merge", _construct_text)
 _Loader.add_constructor(f"{_TAG}binary", _construct_binary)
 _Loader.add_constructor(f"{_TAG}seq", _construct_list)
 _Loader.add_constructor(f"{_TAG}map", _construct_map)

@@ -29,6 +29,7 @@ _WRONG_SUFFIX = "unable to parse quantity's suffix"
 
 # A power of ten beyond this is the same as infinity to every comparison, and 10**2147483647 is not worth computing.
 _FAR = 1000
+_WRAPPING_POWERS = frozenset({1, 2, 3, 6, 9})
 
 
 class Format(Enum):
@@ -91,9 +92,8 @@ def nano_value(raw: RawQuantity) -> int:
 def nanos(quantity: Quantity) -> int:
     """The exact amount in billionths: no quantity is finer."""
     power = min(quantity.scale + 9, _FAR)
-    assert power >= 0, "no quantity is finer than a billionth"
-    factor: int = 10**power
-    return quantity.unscaled * factor
+    factor: int = 10 ** abs(power)
+    return quantity.unscaled * factor if power >= 0 else quantity.unscaled // factor
 
 
 def compare(left: Quantity, right: Quantity) -> int:
@@ -125,11 +125,7 @@ def scaled_value(quantity: Quantity, scale: int) -> int:
     if quantity.big:
         return _scaled_big(quantity, scale)
     if quantity.scale >= scale:
-        if quantity.scale - scale > 18 and quantity.unscaled != 0:
-            return 0
-        result = quantity.unscaled * 10 ** min(quantity.scale - scale, 19)
-        # parity: an int64 amount that overflows while scaling up reads as zero (amount.go, AsScaledInt64)
-        return result if MIN_INT64 <= result <= MAX_INT64 else 0
+        return _scale_up(quantity.unscaled, quantity.scale - scale)
     return _round_away(quantity.unscaled, 10 ** min(scale - quantity.scale, 40))
 
 
@@ -205,8 +201,10 @@ def _parse_binary(minus: int, whole: str, fraction: str, shift: int, *, bare: bo
 
 
 def _at_least_nano(unscaled: int, scale: int) -> tuple[int, int]:
-    if scale >= -9 or unscaled == 0:
-        return unscaled, scale
+    if unscaled == 0:
+        return 0, scale
+    if scale >= -9:
+        return unscaled * 10 ** min(scale + 9, _FAR), -9
     return _round_away(unscaled, 10 ** min(-9 - scale, len(str(unscaled)) + 1)), -9
 
 
@@ -227,11 +225,23 @@ def _scaled_big(quantity: Quantity, scale: int) -> int:
     if apart >= 0:
         # parity: Go keeps the low 64 bits of the product (scale_int.go)
         return _low_64(_low_64(quantity.unscaled) * (10**apart if apart <= 18 else MIN_INT64))
-    quotient, rest = divmod(quantity.unscaled, 10 ** min(-apart, 4 * _FAR))
+    divisor = 10 ** min(-apart, 4 * _FAR)
     if quantity.unscaled < 0 and -apart < 19:
-        # parity: the fast path truncates toward zero before it adds one (scale_int.go)
-        return _low_64(quotient + 2 if rest else quotient)
-    return _low_64(quotient + (1 if rest else 0))
+        # parity: below zero the low 64 bits are cut toward zero before one is added (scale_int.go)
+        low = _low_64(quantity.unscaled)
+        cut = abs(low) // divisor * (1 if low >= 0 else -1)
+        return cut + (low % divisor != 0)
+    return _low_64(-(-quantity.unscaled // divisor))
+
+
+def _scale_up(amount: int, power: int) -> int:
+    """Multiply as Go does: the usual powers wrap around, the others read as zero when they do not fit."""
+    if power == 0 or amount == 0:
+        return amount
+    if power in _WRAPPING_POWERS:
+        return _low_64(amount * 10**power) if amount != MIN_INT64 else 0
+    result: int = amount * 10 ** min(power, 19)
+    return result if MIN_INT64 <= result <= MAX_INT64 else 0
 
 
 def _low_64(number: int) -> int:
