@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
+from stowplan.config.errors import ConfigError
 from stowplan.config.load import default_configuration, load_configuration
 from stowplan.config.spec import SchedulerConfiguration
 from stowplan.framework.gates import Gates
@@ -31,26 +32,29 @@ class Setup:
 
 
 def set_up(
-    data: bytes = b"",
-    filename: str = "",
+    data: bytes | None = None,
+    filename: str = "configuration",
     *,
     plugins: Iterable[type[Plugin]] = (),
     gates: Gates | None = None,
 ) -> Setup:
-    """Profiles from a configuration file, or the default one when there is no data. Raises ConfigError."""
+    """Profiles from a configuration file, or the default one when there is none. Raises ConfigError."""
     gates = gates or Gates()
     registry = DEFAULT_REGISTRY.extended(plugins)
     configuration = (
         load_configuration(data, filename, registry, NAMES_AND_WEIGHTS, gates=gates)
-        if data
+        if data is not None
         else default_configuration(registry, NAMES_AND_WEIGHTS, gates=gates)
     )
-    return compose(configuration, registry, gates)
+    return compose(configuration, registry, gates, filename=filename)
 
 
-def compose(configuration: SchedulerConfiguration, registry: Registry, gates: Gates) -> Setup:
-    """Build the profiles of a configuration."""
-    return Setup(
-        configuration=configuration,
-        profiles={spec.scheduler_name: build_profile(spec, registry, gates) for spec in configuration.profiles},
-    )
+def compose(configuration: SchedulerConfiguration, registry: Registry, gates: Gates, *, filename: str) -> Setup:
+    """Build the profiles of a configuration. Raises ConfigError when a plugin refuses its arguments."""
+    profiles = {}
+    for spec in configuration.profiles:
+        try:
+            profiles[spec.scheduler_name] = build_profile(spec, registry, gates)
+        except ValueError as error:
+            raise ConfigError(filename, f"profile {spec.scheduler_name}: {error}") from error
+    return Setup(configuration=configuration, profiles=profiles)

@@ -46,7 +46,7 @@ def command(
     question = Question(pod_key=key, node=node, exhaustive=exhaustive, best=best)
     try:
         found = load_snapshot(snapshot, pod_key=key)
-        told = explain_in(found, question, config=read_config(config), config_name=config or "")
+        told = explain_in(found, question, config=read_config(config), config_name=config or "configuration")
     except SnapshotError as error:
         complain(str(error) if str(error).startswith(snapshot) else f"{snapshot}: {error}")
         sys.exit(2)

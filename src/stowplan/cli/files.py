@@ -6,10 +6,10 @@ from pathlib import Path
 from stowplan.cli.terminal import complain
 
 
-def read_config(filename: str | None) -> bytes:
-    """The bytes of a configuration file, none without one; ends the command when it cannot be read."""
+def read_config(filename: str | None) -> bytes | None:
+    """The bytes of a configuration file, None without one; ends the command when it cannot be read."""
     if filename is None:
-        return b""
+        return None
     try:
         return Path(filename).read_bytes()
     except OSError as error:

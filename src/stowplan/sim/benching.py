@@ -41,7 +41,7 @@ def measure(line: bytes, clock: Clock, *, percentage: int | None = None) -> Meas
     """Load a scenario and place its pods. Raises ScenarioError, ConfigError, QuantityError and PluginError."""
     started = clock.monotonic()
     scenario = decode_scenario(line)
-    setup = set_up(scenario.config, "config")
+    setup = set_up(scenario.config)
     cluster = Cluster()
     for obj in scenario.objects:
         cluster.put(obj)

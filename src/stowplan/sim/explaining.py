@@ -30,10 +30,12 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """How many of the best nodes' scores to tell."""
 
 
-def explain_in(snapshot: Snapshot, question: Question, *, config: bytes = b"", config_name: str = "") -> Explanation:
+def explain_in(
+    snapshot: Snapshot, question: Question, *, config: bytes | None = None, config_name: str = "configuration"
+) -> Explanation:
     """Explain a pod of a snapshot. Raises SnapshotError when it or the node is not there, or does not decode."""
     try:
-        setup = set_up(config or snapshot.config, config_name or "config")
+        setup = set_up(snapshot.config if config is None else config, config_name)
         stage = Stage(setup)
         for obj in snapshot.objects:
             if obj.key != question.pod_key or not isinstance(obj, Pod):

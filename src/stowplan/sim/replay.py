@@ -40,9 +40,7 @@ class ReplayError(Exception):
     """Raised when a scenario cannot be played: the text names the object."""
 
 
-def replay(
-    scenario: Scenario, set_up_for: Callable[[bytes], Setup] = lambda config: set_up(config, "config")
-) -> Result:
+def replay(scenario: Scenario, set_up_for: Callable[[bytes | None], Setup] = set_up) -> Result:
     """Play a scenario; the result is what a line of a results file holds. Raises ReplayError."""
     try:
         setup = set_up_for(scenario.config)

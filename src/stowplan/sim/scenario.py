@@ -45,8 +45,8 @@ class Scenario(msgspec.Struct, frozen=True):
     """A scenario with its objects decoded."""
 
     id: str
-    config: bytes
-    """A KubeSchedulerConfiguration, empty for the default one."""
+    config: bytes | None
+    """A KubeSchedulerConfiguration, None for the default one."""
     objects: tuple[KubeObject, ...]
     pending: tuple[Pod, ...]
     events: tuple[Event, ...]
@@ -68,7 +68,7 @@ def decode_scenario(line: bytes) -> Scenario:
         events += [Event(event.op, obj) for _, obj in _objects([event.object], f"events[{i}].object", at=None)]
     return Scenario(
         id=raw.id,
-        config=bytes(raw.config),
+        config=bytes(raw.config) or None,
         objects=tuple(obj for _, obj in _objects(raw.objects, "objects")),
         pending=tuple(pending),
         events=tuple(events),

@@ -26,7 +26,7 @@ class Snapshot:
 
     objects: tuple[KubeObject, ...]
     pending: tuple[Pod, ...] = ()
-    config: bytes = b""
+    config: bytes | None = None
 
 
 def load_snapshot(filename: str, *, pod_key: str) -> Snapshot:
