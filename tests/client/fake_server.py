@@ -252,3 +252,40 @@ class FakeResource:
         finally:
             del self.watching[queue]
         return response
+
+
+@final
+class FakeObject:
+    """One object that can be created, read and replaced, with conflicts, as a Lease is."""
+
+    def __init__(self, server: FakeServer, collection: str, name: str) -> None:
+        self.stored: dict[str, Any] | None = None
+        self.version = 100
+        self.down = False
+        server.routes[collection] = self._create
+        server.routes[f"{collection}/{name}"] = self._item
+
+    def store(self, obj: dict[str, Any]) -> None:
+        """Keep a new state under a new version."""
+        self.version += 1
+        self.stored = obj | {"metadata": obj["metadata"] | {"resourceVersion": str(self.version)}}
+
+    async def _create(self, request: web.Request) -> web.StreamResponse:
+        if self.down:
+            return web.json_response(status_body(500, "InternalError"), status=500)
+        if self.stored is not None:
+            return web.json_response(status_body(409, "AlreadyExists"), status=409)
+        self.store(await request.json())
+        return web.json_response(self.stored, status=201)
+
+    async def _item(self, request: web.Request) -> web.StreamResponse:
+        if self.down:
+            return web.json_response(status_body(500, "InternalError"), status=500)
+        if self.stored is None:
+            return web.json_response(status_body(404, "NotFound"), status=404)
+        if request.method == "PUT":
+            body = await request.json()
+            if body["metadata"].get("resourceVersion") != self.stored["metadata"]["resourceVersion"]:
+                return web.json_response(status_body(409, "Conflict"), status=409)
+            self.store(body)
+        return web.json_response(self.stored)

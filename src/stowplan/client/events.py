@@ -140,6 +140,8 @@ class EventRecorder:
         self._max_remembered = max_remembered
         self._queue: asyncio.Queue[_Entry] = asyncio.Queue()
         self._entries: dict[_Key, _Entry] = {}
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._waiting = 0  # for another try
         self._writing = 0
         self._last_stamp = 0
@@ -210,8 +212,7 @@ class EventRecorder:
 
     async def drained(self) -> None:
         """Wait until everything told so far is written or given up."""
-        while self._pending():
-            await asyncio.sleep(0.01)
+        await self._idle.wait()
 
     def _pending(self) -> int:
         return self._queue.qsize() + self._writing + self._waiting
@@ -231,6 +232,7 @@ class EventRecorder:
             self._dropped += 1
             return False
         entry.queued = True
+        self._idle.clear()
         self._queue.put_nowait(entry)
         return True
 
@@ -248,6 +250,8 @@ class EventRecorder:
                 await self._write(entry)
             finally:
                 self._writing -= 1
+                if not self._pending():
+                    self._idle.set()
 
     async def _write(self, entry: _Entry) -> None:
         """Bring the server up to date with one entry."""

@@ -262,7 +262,7 @@ class LeaderElector:
             method,
             path,
             body=None if body is None else encode(body),
-            # parity: half the deadline, so that a hanging request leaves time for another (resourcelock NewFromKubeconfig)
+            # parity: half the deadline, so that a hanging request leaves time for another (NewFromKubeconfig)
             timeout=max(1.0, self.settings.renew_deadline / 2),
         )
         try:
