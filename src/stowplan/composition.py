@@ -8,7 +8,7 @@ from stowplan.config.errors import ConfigError
 from stowplan.config.load import default_configuration, load_configuration
 from stowplan.config.spec import SchedulerConfiguration
 from stowplan.framework.gates import Gates
-from stowplan.framework.plugin import Plugin
+from stowplan.framework.plugin import Books, Plugin
 from stowplan.framework.profile import Profile, build_profile
 from stowplan.framework.registry import Registry
 from stowplan.plugins.default_order import DEFAULT_ORDER
@@ -52,9 +52,10 @@ def set_up(
 def compose(configuration: SchedulerConfiguration, registry: Registry, gates: Gates, *, filename: str) -> Setup:
     """Build the profiles of a configuration. Raises ConfigError when a plugin refuses its arguments."""
     profiles = {}
+    books = Books()
     for spec in configuration.profiles:
         try:
-            profiles[spec.scheduler_name] = build_profile(spec, registry, gates)
+            profiles[spec.scheduler_name] = build_profile(spec, registry, gates, books)
         except ValueError as error:
             raise ConfigError(filename, f"profile {spec.scheduler_name}: {error}") from error
     return Setup(configuration=configuration, profiles=profiles)

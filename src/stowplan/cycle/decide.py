@@ -167,7 +167,7 @@ def _no_node(view: View, trace: Trace, profile: Profile, given: Circumstances) -
     trace = replace(
         trace, room=room, no_room=tuple(refusals), message=_message(trace, refusals if room is None else [])
     )
-    effects: list[Effect] = []
+    effects: list[Effect] = [write for _, refusal in refusals for write in refusal.writes]
     if room is not None:
         effects.append(Nominate(pod, room.node_name))
         if room.victims:
@@ -191,6 +191,8 @@ def _failed_attempt(view: View, trace: Trace, profile: Profile, given: Circumsta
     return FailedAttempt(
         view=view,
         pod=trace.pod,
+        prepared=trace.prepared,
+        judgement=judgement,
         helpable=Rows(view, ordered),
         nominated_is_hopeless=_nominated_is_hopeless(view, trace),
         judge=_Judge(profile, trace.prepared, trace.pod, given.nominated),

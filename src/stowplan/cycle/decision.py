@@ -9,7 +9,7 @@ from typing import final
 
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.rows import Rows
-from stowplan.framework.post_filter import Nomination, NoRoom
+from stowplan.framework.post_filter import Nomination, NoRoom, Write
 from stowplan.framework.runner import Judgement, Prepared, Rejected, Scores
 
 
@@ -51,7 +51,7 @@ class Park:
     message: str
 
 
-Effect = Bind | Nominate | Evict | Park
+Effect = Bind | Nominate | Evict | Write | Park
 
 
 @final

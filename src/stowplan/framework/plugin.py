@@ -22,7 +22,7 @@ from stowplan.goarith import IntN
 if TYPE_CHECKING:
     from typing import Self
 
-    from stowplan.framework.post_filter import FailedAttempt, PostFilterResult
+    from stowplan.framework.post_filter import FailedAttempt, PostFilterResult, Write
 
 P = TypeVar("P")
 """What a plugin prepares for one pod before filtering."""
@@ -81,6 +81,23 @@ class PluginError(Exception):
 
 
 @final
+class Books:
+    """Books that the plugins of all profiles keep together: one of each type, made when first asked for."""
+
+    __slots__ = ("_by_type",)
+
+    def __init__(self) -> None:
+        self._by_type: dict[type[Any], Any] = {}
+
+    def of(self, kind: type[P]) -> P:
+        """The book of a type."""
+        if kind not in self._by_type:
+            self._by_type[kind] = kind()
+        book: P = self._by_type[kind]
+        return book
+
+
+@final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginContext:
     """What a plugin may know when it is made."""
@@ -89,6 +106,7 @@ class PluginContext:
     profile_name: str = "default-scheduler"
     filter_names: frozenset[str] = frozenset()
     """The filters of the profile; some hints depend on who else judges."""
+    books: Books = field(default_factory=Books)
 
 
 class Plugin:
@@ -111,7 +129,7 @@ class Plugin:
 class PreEnqueuePlugin(Plugin):
     """Decides whether a pod may enter the active queue at all."""
 
-    def pre_enqueue(self, pod: PodInfo) -> Rejection | None:
+    def pre_enqueue(self, view: View, pod: PodInfo) -> Rejection | None:
         """Why the pod must wait outside, None when it may come in."""
         raise NotImplementedError
 
@@ -187,8 +205,11 @@ class ReservePlugin(Plugin):
         """The pod is about to be bound to a node."""
         raise NotImplementedError
 
-    def unreserve(self, view: View, pod: PodInfo, node_name: str, plans: Mapping[str, Any]) -> None:
-        """It was not bound after all. Called also for plugins whose `reserve` did not run; must not fail."""
+    def unreserve(self, view: View, pod: PodInfo, node_name: str, plans: Mapping[str, Any]) -> "Sequence[Write] | None":
+        """It was not bound after all. Called also for plugins whose `reserve` did not run; must not fail.
+
+        What is returned is to be written so that nothing stays behind.
+        """
         raise NotImplementedError
 
 
@@ -236,14 +257,40 @@ class PostBindPlugin(Plugin):
         raise NotImplementedError
 
 
+class ApiFailure(Exception):  # noqa: N818 - says whose failure it is
+    """Raised by an ApiWriter when the API refuses or cannot be reached."""
+
+
+class ApiConflict(ApiFailure):
+    """Raised by an ApiWriter when the object was changed by somebody else meanwhile."""
+
+
 class ApiWriter(Protocol):
-    """What a plugin may write to the API while a pod is being bound. A shell performs it."""
+    """What a plugin may write to the API while a pod is being bound. A shell performs it; it raises ApiFailure."""
 
     async def bind(self, pod: PodInfo, node_name: str) -> None:
         """Write the binding."""
 
     async def update(self, obj: Any, *, subresource: str = "") -> Any:
         """Replace an object or its subresource; returns what the server stored."""
+
+    async def create(self, obj: Any) -> Any:
+        """Create an object; returns what the server stored."""
+
+    async def get(self, kind: type[Any], key: str) -> Any:
+        """Read an object as the server has it now."""
+
+    async def patch(self, obj: Any, patch: bytes, *, subresource: str = "") -> Any:
+        """Apply a strategic merge patch; returns what the server stored."""
+
+    async def pause(self, seconds: float) -> None:
+        """Let time pass."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+
+    def event(self, pod: PodInfo, reason: str, action: str, note: str) -> None:
+        """Emit a Normal event about the pod."""
 
 
 @final

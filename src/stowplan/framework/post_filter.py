@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol, final
 
+from stowplan.api.meta import KubeObject
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.rows import Rows
 from stowplan.columns.view import View
 from stowplan.framework.extender import Extender
-from stowplan.framework.runner import Judgement
+from stowplan.framework.runner import Judgement, Prepared
 from stowplan.framework.verdict import Rejection
 
 
@@ -27,6 +28,10 @@ class FailedAttempt:
 
     view: View
     pod: PodInfo
+    prepared: Prepared
+    """What the plugins prepared, as far as they were asked."""
+    judgement: Judgement | None
+    """Of the nodes looked at; None when the pod was rejected before any was."""
     helpable: Rows
     """The nodes where evicting pods could help, in node order."""
     nominated_is_hopeless: bool
@@ -48,11 +53,25 @@ class Nomination:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Write:
+    """An object to be stored as it is here, or patched, or deleted. A shell performs it."""
+
+    obj: KubeObject
+    subresource: str = ""
+    patch: bytes | None = None
+    """A strategic merge patch, in place of the whole object."""
+    delete: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class NoRoom:
     """Nothing helps. Some results also void an earlier nomination; `final` ones end the search of other plugins."""
 
     why: Rejection
     voids_nomination: bool = False
+    writes: Sequence[Write] = ()
+    """What is to be written so that a later attempt fares better."""
 
 
 PostFilterResult = Nomination | NoRoom

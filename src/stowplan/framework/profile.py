@@ -7,6 +7,7 @@ from typing import Any, TypeVar, final
 from stowplan.framework.gates import Gates
 from stowplan.framework.plugin import (
     BindPlugin,
+    Books,
     FilterPlugin,
     PermitPlugin,
     Plugin,
@@ -69,13 +70,14 @@ class Profile:
     post_binds: tuple[PostBindPlugin, ...]
 
 
-def build_profile(spec: ProfileSpec, registry: Registry, gates: Gates) -> Profile:
-    """Make each plugin once and put it where the spec wants it."""
+def build_profile(spec: ProfileSpec, registry: Registry, gates: Gates, books: Books | None = None) -> Profile:
+    """Make each plugin once and put it where the spec wants it. All profiles of a scheduler share their books."""
     names = {entry.name for entries in spec.points.values() for entry in entries}
     context = PluginContext(
         gates=gates,
         profile_name=spec.scheduler_name,
         filter_names=frozenset(entry.name for entry in spec.points.get(Point.FILTER, ())),
+        books=Books() if books is None else books,
     )
     plugins = {name: registry.plugin(name).create(spec.args.get(name), context) for name in sorted(names)}
 

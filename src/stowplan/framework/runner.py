@@ -177,6 +177,16 @@ def _merge(judgement: Judgement, name: str, verdict: Verdict, at: IntN | None) -
     else:
         new = (outcome_n[at] == 0) & (verdict.outcome_n != 0)
         outcome_n[at[new]] = verdict.outcome_n[new] + offset
+    if any(why.fatal for why in verdict.rejections):
+        _raise_first_failure(name, verdict, new)
+
+
+def _raise_first_failure(name: str, verdict: Verdict, new_n: BoolN) -> None:
+    assert verdict.outcome_n is not None
+    for outcome in verdict.outcome_n[new_n].tolist():
+        why = verdict.rejections[outcome - 1]
+        if why.fatal:
+            raise PluginError(f'running "{name}" filter plugin: {why.message}')
 
 
 def run_every_filter(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows) -> dict[str, Verdict]:

@@ -30,6 +30,8 @@ class Rejection:
 
     reasons: tuple[str, ...]
     unresolvable: bool = False
+    fatal: bool = False
+    """An error, no rejection: where it is the first word on a node, the attempt fails."""
 
     @property
     def code(self) -> Code:

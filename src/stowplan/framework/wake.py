@@ -3,7 +3,7 @@
 Upstream: ClusterEvent and QueueingHintFn in staging/src/k8s.io/kube-scheduler/framework/types.go (v1.36.4).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntFlag, StrEnum, auto
 from typing import Any, Final, final
@@ -64,6 +64,26 @@ class Change(IntFlag):
     ALL = ADDED | DELETED | UPDATED
 
 
+CHANGE_NAMES: Final[Mapping[Change, str]] = {
+    Change.ADDED: "Add",
+    Change.DELETED: "Delete",
+    Change.NODE_ALLOCATABLE: "UpdateNodeAllocatable",
+    Change.NODE_LABELS: "UpdateNodeLabel",
+    Change.NODE_TAINTS: "UpdateNodeTaint",
+    Change.NODE_CONDITIONS: "UpdateNodeCondition",
+    Change.NODE_ANNOTATIONS: "UpdateNodeAnnotation",
+    Change.NODE_FEATURES: "UpdateNodeDeclaredFeature",
+    Change.POD_LABELS: "UpdatePodLabel",
+    Change.POD_SCALED_DOWN: "UpdatePodScaleDown",
+    Change.POD_TOLERATIONS: "UpdatePodToleration",
+    Change.POD_GATES_GONE: "UpdatePodSchedulingGatesEliminated",
+    Change.POD_CLAIMS: "UpdatePodGeneratedResourceClaim",
+    Change.UPDATED: "Update",
+    Change.ALL: "All",
+}
+"""Upstream's names, as they stand in the labels of metrics."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class ObjectEvent:
@@ -73,6 +93,11 @@ class ObjectEvent:
     change: Change
     old: Any = None
     new: Any = None
+
+    @property
+    def label(self) -> str:
+        """What metrics call it."""
+        return f"{self.kind}{CHANGE_NAMES[self.change]}"
 
 
 Hint = Callable[[PodInfo, ObjectEvent, View], bool]

@@ -60,7 +60,7 @@ class DefaultPreemption(PostFilterPlugin, PreEnqueuePlugin):
         """With the arguments of the profile."""
         return cls(args or DefaultPreemptionArgs())
 
-    def pre_enqueue(self, pod: PodInfo) -> Rejection | None:
+    def pre_enqueue(self, view: View, pod: PodInfo) -> Rejection | None:
         """A pod waits until its evictions are done."""
         return STILL_EVICTING if pod.uid in self.evicting else None
 

@@ -26,7 +26,7 @@ class SchedulingGates(PreEnqueuePlugin):
     depends = Depends.NODE
     wakes = (Wake(Kind.POD, Change.POD_GATES_GONE, is_the_pod),)
 
-    def pre_enqueue(self, pod: PodInfo) -> Rejection | None:
+    def pre_enqueue(self, view: View, pod: PodInfo) -> Rejection | None:
         """Name the gates."""
         gates = pod.cls.spec.scheduling_gates
         if not gates:
