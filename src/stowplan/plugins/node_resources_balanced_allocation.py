@@ -57,7 +57,8 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[Asked], ScorePlugin[Asked])
 
     def score(self, pod: PodInfo, rows: Rows, plan: Asked) -> IntN:
         """Balance with the pod against balance without it."""
-        whole = [rows.allocatable(name) for name, _ in plan]
+        # perf: one conversion serves two divisions
+        whole = [rows.allocatable(name).astype(np.float64) for name, _ in plan]
         before = [rows.requested(name) for name, _ in plan]
         after = [used_n + amount for used_n, (_, amount) in zip(before, plan, strict=True)]
         score_n = balance(after, whole)
@@ -68,7 +69,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[Asked], ScorePlugin[Asked])
         return score_n
 
 
-def balance(used: Sequence[IntN], whole: Sequence[IntN]) -> IntN:
+def balance(used: Sequence[IntN], whole: Sequence[FloatN]) -> IntN:
     """MAX_SCORE less the standard deviation of the used shares; a resource that a node lacks does not count there."""
     if all(whole_n.all() for whole_n in whole):
         deviation_n = deviation([_share(used_n, whole_n) for used_n, whole_n in zip(used, whole, strict=True)])
@@ -94,15 +95,14 @@ def deviation(shares: Sequence[FloatN]) -> FloatN:
     return spread_n
 
 
-def _share(used_n: IntN, whole_n: IntN) -> FloatN:
-    # perf: a division of float arrays, in place, takes half the time of one of integer arrays
+def _share(used_n: IntN, whole_n: FloatN) -> FloatN:
     share_n = used_n.astype(np.float64)
     share_n /= whole_n
     np.minimum(share_n, 1.0, out=share_n)
     return share_n
 
 
-def _deviation_of_present(used: Sequence[IntN], whole: Sequence[IntN]) -> FloatN:
+def _deviation_of_present(used: Sequence[IntN], whole: Sequence[FloatN]) -> FloatN:
     """The deviation over nodes that lack some resources: nodes with the same ones are judged together."""
     present_rn = np.stack([whole_n != 0 for whole_n in whole])
     deviation_n = np.zeros(present_rn.shape[1])
