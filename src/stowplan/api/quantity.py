@@ -225,7 +225,7 @@ def _scaled_big(quantity: Quantity, scale: int) -> int:
     if apart >= 0:
         # parity: Go keeps the low 64 bits of the product (scale_int.go)
         return _low_64(_low_64(quantity.unscaled) * (10**apart if apart <= 18 else MIN_INT64))
-    divisor = 10 ** min(-apart, 4 * _FAR)
+    divisor: int = 10 ** min(-apart, 4 * _FAR)
     if quantity.unscaled < 0 and -apart < 19:
         # parity: below zero the low 64 bits are cut toward zero before one is added (scale_int.go)
         low = _low_64(quantity.unscaled)
