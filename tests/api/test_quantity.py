@@ -1,16 +1,18 @@
 """Quantities parse, round, compare, add and print as resource.Quantity does."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stowplan.api.errors import QuantityError
-from stowplan.api.quantity import MAX_INT64, add, canonical, compare, milli_value, nano_value, of, parse, value
+from stowplan.api.quantity import MAX_INT64, add, canonical, compare, milli_value, nano_value, nanos, of, parse, value
 
 FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 NUMBER = "unable to parse numeric part of quantity"
 SUFFIX = "unable to parse quantity's suffix"
 
+# From here on upstream has no suffix and leaves it out: the text no longer says the amount.
+BEYOND_EXA = 10 ** (21 + 9)
 UNITS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 
 
@@ -81,6 +83,7 @@ def test_malformed(raw: str, text: str) -> None:
         pytest.param("12e6", "12e6", id="an exponent stays one"),
         pytest.param("120e5", "12e6", id="an exponent goes to a multiple of three"),
         pytest.param("-2Mi", "-2Mi", id="below zero"),
+        pytest.param("5000E", "5", id="beyond exa the suffix is missing, as in Go"),
         pytest.param("000", "0", id="zero"),
         pytest.param("0Ki", "0", id="binary zero"),
     ],
@@ -134,6 +137,7 @@ def test_no_amount_loses_more_than_its_nanos(parts: tuple[str, str, str, str, st
 @given(amounts)
 def test_canonical_text_reads_back_as_the_same_amount(parts: tuple[str, str, str, str, str]) -> None:
     quantity = parse(parts[-1])
+    assume(abs(nanos(quantity)) < BEYOND_EXA)
 
     assert 0 == compare(quantity, parse(canonical(quantity)))
 
@@ -146,4 +150,4 @@ def test_order_and_sum_agree_with_exact_arithmetic(
 
     assert (low > high) - (low < high) == compare(parse(left[-1]), parse(right[-1]))
     total = add(parse(left[-1]), parse(right[-1]))
-    assert low + high == nano_value(canonical(total))
+    assert low + high == nanos(total)

@@ -84,7 +84,7 @@ def _load_yaml(text: str, filename: str) -> Iterator[tuple[str, Mapping[str, Any
             if value is not None:
                 yield _checked(value, filename, node.start_mark.line + 1)
     except yaml.YAMLError as error:
-        raise DocumentError(_explain(error, filename)) from error
+        raise DocumentError(_explain(error, text, filename)) from error
     finally:
         loader.dispose()
 
@@ -140,10 +140,11 @@ def _is_no_yaml(text: str) -> bool:
     return False
 
 
-def _explain(error: yaml.YAMLError, filename: str) -> str:
+def _explain(error: yaml.YAMLError, text: str, filename: str) -> str:
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
-        place = f"{filename}:{mark.line + 1}" if mark else filename
+        # the parser puts what is missing at the end on the line after the last
+        place = f"{filename}:{min(mark.line, text.rstrip().count(chr(10))) + 1}" if mark else filename
         problem = ", ".join(part for part in (error.context, error.problem) if part)
         return f"{place}: not valid YAML: {problem}"
     return f"{filename}: not valid YAML: {' '.join(str(error).split())}"
@@ -177,7 +178,7 @@ def _construct_map(loader: _Loader, node: yaml.MappingNode) -> Iterator[dict[str
 
 def _construct_binary(loader: _Loader, node: yaml.ScalarNode) -> str:
     try:
-        return base64.b64decode(loader.construct_scalar(node), validate=False).decode()
+        return base64.b64decode("".join(str(loader.construct_scalar(node)).split()), validate=True).decode()
     except ValueError:
         raise yaml.constructor.ConstructorError(None, None, "!!binary is not base64 of text", node.start_mark) from None
 
