@@ -1,0 +1,1 @@
+"""Custom kinds: their definitions, and the checks of their instances."""

@@ -1,0 +1,1 @@
+"""What the server fills in where an object says nothing; a file per family of kinds, a table of all in table.py."""

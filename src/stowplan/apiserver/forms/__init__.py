@@ -1,0 +1,1 @@
+"""The shapes in which an object can be asked for: whole, its metadata alone, or a row of a table."""

@@ -1,0 +1,167 @@
+"""The syntax of names, labels and annotations, with the texts that users know.
+
+Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go, pkg/api/validation/objectmeta.go (v1.36.4).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from stowplan.apiserver.errors import Cause
+
+LABEL_1123 = re.compile(r"^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$")
+SUBDOMAIN = re.compile(r"^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$")
+LABEL_1035 = re.compile(r"^[a-z](?:[-a-z0-9]*[a-z0-9])?$")
+QUALIFIED = re.compile(r"^(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$")
+LABEL_VALUE = re.compile(r"^(?:(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$")
+
+LABEL_TEXT = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+SUBDOMAIN_TEXT = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
+    "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+LABEL_1035_TEXT = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
+    "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
+    "'[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
+QUALIFIED_TEXT = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+LABEL_VALUE_TEXT = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+ANNOTATIONS_LIMIT = 256 * 1024
+
+SHORT_LABEL_NAMES = frozenset({"namespaces"})
+SERVICE_NAMES = frozenset({"services"})
+PATH_NAMES = frozenset(
+    {
+        "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io",
+        "rolebindings.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io",
+    }
+)  # fmt: skip
+"""Kinds whose names are only path segments."""
+
+
+def name_faults(storage: str, name: str) -> Iterator[str]:
+    """What is wrong with the name of an object of this kind."""
+    if storage in PATH_NAMES:
+        if name in (".", "..") or "/" in name or "%" in name:
+            yield "may not be '.' or '..' or contain '/' or '%'"
+    elif storage in SHORT_LABEL_NAMES:
+        if len(name) > 63:
+            yield "must be no more than 63 characters"
+        if not LABEL_1123.match(name):
+            yield LABEL_TEXT
+    elif storage in SERVICE_NAMES:
+        if len(name) > 63:
+            yield "must be no more than 63 characters"
+        if not LABEL_1035.match(name):
+            yield LABEL_1035_TEXT
+    else:
+        if len(name) > 253:
+            yield "must be no more than 253 characters"
+        if not SUBDOMAIN.match(name):
+            yield SUBDOMAIN_TEXT
+
+
+def invalid_value(field: str, value: Any, why: str) -> Cause:
+    """The cause `Invalid value`."""
+    shown = f'"{value}"' if isinstance(value, str) else value
+    return Cause("FieldValueInvalid", f"Invalid value: {shown}: {why}", field)
+
+
+def required(field: str, why: str = "") -> Cause:
+    """The cause `Required value`."""
+    return Cause("FieldValueRequired", f"Required value: {why}" if why else "Required value", field)
+
+
+def unsupported(field: str, value: Any, supported: tuple[str, ...]) -> Cause:
+    """The cause `Unsupported value`."""
+    listed = ", ".join(f'"{choice}"' for choice in sorted(supported))
+    return Cause("FieldValueNotSupported", f'Unsupported value: "{value}": supported values: {listed}', field)
+
+
+def immutable(field: str, value: Any) -> Cause:
+    """The cause that a field cannot change."""
+    shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    shown = f'"{shown}"' if isinstance(value, str) else shown
+    return Cause("FieldValueInvalid", f"Invalid value: {shown}: field is immutable", field)
+
+
+def metadata_faults(storage: str, meta: Mapping[str, Any]) -> Iterator[Cause]:
+    """What is wrong with the metadata of a new or changed object."""
+    name = meta.get("name", "")
+    if not name:
+        yield required("metadata.name", "name or generateName is required")
+    else:
+        for why in name_faults(storage, name):
+            yield invalid_value("metadata.name", name, why)
+    yield from label_faults(meta.get("labels") or {}, "metadata.labels")
+    annotations = meta.get("annotations") or {}
+    size = 0
+    for key, value in annotations.items():
+        for why in qualified_faults(key.lower()):
+            yield invalid_value("metadata.annotations", key, why)
+        size += len(key) + len(value)
+    if size > ANNOTATIONS_LIMIT:
+        yield Cause("FieldValueTooLong", f"Too long: may not be more than {ANNOTATIONS_LIMIT} bytes",
+                    "metadata.annotations")  # fmt: skip
+    for index, finalizer in enumerate(meta.get("finalizers") or ()):
+        for why in qualified_faults(finalizer):
+            yield invalid_value(f"metadata.finalizers[{index}]", finalizer, why)
+    yield from _owner_faults(meta.get("ownerReferences") or ())
+
+
+def _owner_faults(owners: Any) -> Iterator[Cause]:
+    controllers = 0
+    for index, owner in enumerate(owners):
+        for member in ("apiVersion", "kind", "name", "uid"):
+            if not owner.get(member):
+                yield required(f"metadata.ownerReferences[{index}].{member}", "must not be empty")
+        controllers += bool(owner.get("controller"))
+    if controllers > 1:
+        yield Cause("FieldValueInvalid", "Invalid value: Only one reference can have Controller set to true",
+                    "metadata.ownerReferences")  # fmt: skip
+
+
+def label_faults(labels: Mapping[str, str], field: str) -> Iterator[Cause]:
+    """What is wrong with a set of labels."""
+    for key, value in labels.items():
+        for why in qualified_faults(key):
+            yield invalid_value(field, key, why)
+        if len(value) > 63:
+            yield invalid_value(field, value, "must be no more than 63 characters")
+        if not LABEL_VALUE.match(value):
+            yield invalid_value(field, value, LABEL_VALUE_TEXT)
+
+
+def qualified_faults(key: str) -> Iterator[str]:
+    """What is wrong with the key of a label, an annotation or a taint."""
+    prefix, slash, name = key.rpartition("/")
+    if "/" in prefix:
+        yield "a valid label key must consist of alphanumeric characters, '-', '_' or '.', with an optional DNS subdomain prefix and '/'"  # noqa: E501
+        return
+    if slash:
+        if not prefix:
+            yield "prefix part must be non-empty"
+        elif len(prefix) > 253 or not SUBDOMAIN.match(prefix):
+            yield f"prefix part {SUBDOMAIN_TEXT}"
+    if not name:
+        yield "name part must be non-empty"
+    elif len(name) > 63:
+        yield "name part must be no more than 63 characters"
+    if not QUALIFIED.match(name):
+        yield QUALIFIED_TEXT

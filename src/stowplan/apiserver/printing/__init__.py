@@ -1,0 +1,1 @@
+"""The columns that kubectl shows, a file per family of kinds, a table of all in table.py."""

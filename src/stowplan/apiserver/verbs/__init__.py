@@ -1,0 +1,1 @@
+"""One file per verb: a plain function from a Call to an Answer."""
