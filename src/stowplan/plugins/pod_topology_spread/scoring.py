@@ -5,7 +5,6 @@ Upstream: pkg/scheduler/framework/plugins/podtopologyspread/scoring.go (v1.36.4)
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
 from typing import final
 
 import numpy as np
@@ -15,7 +14,7 @@ from stowplan.columns.domains import domain_members, domain_sums
 from stowplan.columns.rows import Rows
 from stowplan.columns.selector_counts import SelectorCount
 from stowplan.framework.plugin import MAX_SCORE
-from stowplan.goarith import BoolN, FloatN, IntN, round_half_away, to_int, trunc_div
+from stowplan.goarith import BoolN, FloatN, IntN, log, round_half_away, to_int, trunc_div
 from stowplan.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint
 from stowplan.plugins.pod_topology_spread.counting import CountedNodes
 
