@@ -70,7 +70,14 @@ class FixedAuthorization:
 
 def bearer_token(token: str) -> FixedAuthorization:
     """A bearer token that never changes."""
-    return FixedAuthorization(f"Bearer {token}")
+    return FixedAuthorization(bearer_header(token, place="the token"))
+
+
+def bearer_header(token: str, *, place: str) -> str:
+    """The header of a token; CredentialError when the token could not stand in one."""
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise CredentialError(f"{place} is empty or holds characters that a token cannot have")
+    return f"Bearer {token}"
 
 
 def basic_auth(username: str, password: str) -> FixedAuthorization:
@@ -108,16 +115,12 @@ class TokenFile:
 
     async def refused(self, authorization: str | None) -> bool:
         """Read the file again; True when it holds another token by now."""
-        self._header = self._read()
-        self._read_at = self._clock.monotonic()
-        return self._header != authorization
+        self._read_at = -TOKEN_FILE_SECONDS
+        return await self.authorization() != authorization
 
     def _read(self) -> str:
         try:
-            token = Path(self._path).read_text(encoding="ascii").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not ASCII text"
-            raise CredentialError(f"cannot read the token file {self._path}: {reason}") from error
-        if not token:
-            raise CredentialError(f"the token file {self._path} is empty")
-        return f"Bearer {token}"
+            token = Path(self._path).read_bytes()
+        except OSError as error:
+            raise CredentialError(f"cannot read the token file {self._path}: {error.strerror}") from error
+        return bearer_header(token.decode("latin-1").strip(), place=f"the token in the file {self._path}")

@@ -12,6 +12,7 @@ from typing import Any, final
 
 import msgspec
 
+from stowplan.client.credentials import bearer_header
 from stowplan.client.errors import ConfigError, CredentialError
 from stowplan.client.tls import ClientCertificate
 from stowplan.clock import Clock
@@ -124,7 +125,8 @@ class ExecCredentials:
             raise self._complaint("it returned neither a token nor a certificate with its key")
         if has_certificate != has_key:
             raise self._complaint("it returned only the certificate or only the key, not both")
-        self._header = f"Bearer {status.token}" if status.token else None
+        place = f"exec plugin {self._plugin.command}: the token"
+        self._header = bearer_header(status.token, place=place) if status.token else None
         certificate = None
         if has_certificate:
             certificate = ClientCertificate(

@@ -1,33 +1,25 @@
-"""Requests to one API server over a bounded pool of kept-alive connections; every failure becomes a ClientError.
+"""Requests to one API server as one user; every failure becomes a ClientError that names the server and the request.
 
 Upstream: staging/src/k8s.io/client-go/rest/request.go (v1.36.4).
 """
 
 import asyncio
-import socket
+import ssl
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import aclosing
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self, final
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
-import aiohttp
 import msgspec
-from yarl import URL
 
 from stowplan.client.connection import Connection
-from stowplan.client.errors import (
-    ApiError,
-    BadResponse,
-    ClientError,
-    ConfigError,
-    ConnectionLost,
-    RequestTimedOut,
-    Unreachable,
-    error_of_answer,
-)
+from stowplan.client.errors import ApiError, BadResponse, ClientError, ConfigError, error_of_answer
+from stowplan.client.http1 import Answer
+from stowplan.client.pool import ConnectionPool
 from stowplan.client.rate import RateLimiter
+from stowplan.client.session import Call, Session, Stream
 from stowplan.client.tls import TlsContexts
 from stowplan.clock import Clock
 
@@ -39,8 +31,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 Params = Mapping[str, str | int]
 
-_LONGEST_LINE = 64 * 1024 * 1024
-_READ_BUFFER = 256 * 1024
+_UNAUTHORIZED = 401
 
 
 @final
@@ -52,7 +43,7 @@ class TransportSettings:
     connect_timeout: float = 30.0  # parity: the dialer's timeout (transport/cache.go)
     request_timeout: float = 60.0
     # perf: below the 60 s and more after which servers and balancers drop idle connections
-    keepalive_timeout: float = 30.0
+    idle_timeout: float = 30.0
     max_retries: int = 10  # parity: rest/request.go, retries that the server asks for
     longest_retry_wait: float = 60.0
     user_agent: str = "stowplan"
@@ -84,15 +75,20 @@ class ApiClient:
         self.limiter = limiter
         self._clock = clock
         self._observer = observer
-        url = URL(self.server)
-        if url.scheme not in {"http", "https"} or not url.host:
-            raise ConfigError(f"the server {connection.server!r} is not an http or https URL")
-        self._tls = TlsContexts(connection.tls, clock=clock) if url.scheme == "https" else None
-        self._session: aiohttp.ClientSession | None = None
-        self._streams: aiohttp.ClientSession | None = None
-        self._timeout = aiohttp.ClientTimeout(
-            total=self.settings.request_timeout, sock_connect=self.settings.connect_timeout
+        host, port, self._prefix = _address(self.server)
+        authority = urlsplit(self.server).netloc
+        self._tls = TlsContexts(connection.tls, clock=clock) if self.server.startswith("https:") else None
+        self._pool = ConnectionPool(
+            host,
+            port,
+            limit=self.settings.max_connections,
+            connect_timeout=self.settings.connect_timeout,
+            idle_timeout=self.settings.idle_timeout,
+            clock=clock,
         )
+        self._common = f"HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: {self.settings.user_agent}\r\nAccept: {JSON}\r\n"
+        self._proxied: Session | None = None
+        self._streams: Session | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -103,9 +99,10 @@ class ApiClient:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections; open streams end."""
-        sessions = [session for session in (self._session, self._streams) if session is not None]
-        self._session = self._streams = None
+        """Close all connections; requests under way and open streams end."""
+        self._pool.close()
+        sessions = [session for session in (self._proxied, self._streams) if session is not None]
+        self._proxied = self._streams = None
         for session in sessions:
             await session.close()
 
@@ -120,17 +117,21 @@ class ApiClient:
         timeout: float | None = None,
     ) -> bytes:
         """The body of a 2xx answer. Answers that name a Retry-After (429, 5xx) are retried, all others raise."""
+        target = self._target(path, params)
+        limit = self.settings.request_timeout if timeout is None else timeout
         retries = 0
         while True:
             try:
-                return await self._attempt(
-                    method, path, params=params, body=body, content_type=content_type, timeout=timeout
-                )
-            except ApiError as error:
-                delay = self._retry_delay(error, retries)
-                if delay is None:
-                    raise
-                retries += 1
+                answer = await self._authorized(method, target, body, content_type, limit)
+            except ClientError as error:
+                raise self._named(error, method, path) from error.__cause__
+            if answer.status < 300:
+                return answer.body
+            refusal = self._refusal(answer, method, path)
+            delay = self._retry_delay(refusal, retries)
+            if delay is None:
+                raise refusal
+            retries += 1
             await asyncio.sleep(delay)
 
     async def get_json(self, path: str, params: Params | None = None) -> Any:
@@ -164,115 +165,125 @@ class ApiClient:
 
         Close the generator (`contextlib.aclosing`) to free the connection when leaving early.
         """
-        timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=self.settings.connect_timeout, sock_read=silence_timeout
-        )
-        if self._streams is None:
-            self._streams = self._new_session(limit=0)
-        started = self._clock.monotonic()
-        code = 0
+        target = self._target(path, params)
         try:
-            async with await self._open(self._streams, "GET", path, params=params, timeout=timeout) as response:
-                code = response.status
-                if code >= 300:
-                    raise self._refusal(response, await response.read(), "GET", path)
-                self._observe("GET", code, started)
-                async for line in _lines(response.content):
-                    yield line
-        except (aiohttp.ClientError, OSError) as error:
-            raise self._failure(error, "GET", path) from error
-        finally:
-            if code == 0 or code >= 300:
-                self._observe("GET", code, started)
+            stream = await self._open_stream(target, silence_timeout)
+            try:
+                if stream.status >= 300:
+                    raise self._refusal(await stream.whole(), "GET", path)
+                async with aclosing(stream.lines()) as lines:
+                    async for line in lines:
+                        yield line
+            finally:
+                stream.close()
+        except ClientError as error:
+            raise self._named(error, "GET", path) from error.__cause__
+
+    def _target(self, path: str, params: Params | None) -> str:
+        target = f"{self._prefix}{path}?{urlencode(params)}" if params else self._prefix + path
+        quoted = target.isascii() and target.isprintable() and " " not in target
+        assert quoted, f"a path that has to be quoted first: {target!r}"
+        return target
+
+    async def _authorized(
+        self, method: str, target: str, body: bytes | None, content_type: str, timeout: float
+    ) -> Answer:
+        """One attempt, and a second with a fresh credential when the first was not recognised."""
+        credentials = self.connection.credentials
+        authorization = await credentials.authorization()
+        answer = await self._attempt(method, target, body, content_type, timeout=timeout, authorization=authorization)
+        if answer.status == _UNAUTHORIZED and await credentials.refused(authorization):
+            authorization = await credentials.authorization()
+            answer = await self._attempt(
+                method, target, body, content_type, timeout=timeout, authorization=authorization
+            )
+        return answer
 
     async def _attempt(
         self,
         method: str,
-        path: str,
-        *,
-        params: Params | None,
+        target: str,
         body: bytes | None,
         content_type: str,
-        timeout: float | None,
-    ) -> bytes:
-        if self._session is None:
-            self._session = self._new_session(limit=self.settings.max_connections)
-        limits = self._timeout if timeout is None else aiohttp.ClientTimeout(total=timeout, sock_connect=timeout)
-        started = self._clock.monotonic()
-        code = 0
-        try:
-            async with await self._open(
-                self._session,
-                method,
-                path,
-                params=params,
-                body=body,
-                content_type=content_type,
-                timeout=limits,
-            ) as response:
-                answer = await response.read()
-                code = response.status
-                if code >= 300:
-                    raise self._refusal(response, answer, method, path)
-                return answer
-        except (aiohttp.ClientError, OSError) as error:
-            raise self._failure(error, method, path) from error
-        finally:
-            self._observe(method, code, started)
-
-    async def _open(
-        self,
-        session: aiohttp.ClientSession,
-        method: str,
-        path: str,
         *,
-        timeout: aiohttp.ClientTimeout,
-        params: Params | None = None,
-        body: bytes | None = None,
-        content_type: str = JSON,
-    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """Send one request, and once more with a fresh credential when the first is not recognised."""
+        timeout: float,
+        authorization: str | None,
+    ) -> Answer:
+        if self.limiter is not None and not self.limiter.try_acquire():
+            await self.limiter.acquire()
+        started = self._clock.monotonic()
+        status = 0
+        try:
+            if self.connection.proxy is not None:
+                answer = await self._through_proxy(
+                    self._call(method, target, body, content_type, authorization), timeout
+                )
+            else:
+                self._pool.present(self._context(), self.connection.tls.server_name)
+                head = [method, " ", target, " ", self._common]
+                if authorization is not None:
+                    head += ("Authorization: ", authorization, "\r\n")
+                if body is not None:
+                    head += ("Content-Type: ", content_type, "\r\nContent-Length: ", str(len(body)), "\r\n")
+                head.append("\r\n")
+                request = "".join(head).encode("ascii") + (body or b"")
+                answer = await self._pool.exchange(request, timeout=timeout, repeatable=method == "GET")
+            status = answer.status
+            return answer
+        finally:
+            if self._observer is not None:
+                self._observer.attempt_done(method, status, self._clock.monotonic() - started)
+
+    async def _through_proxy(self, call: Call, timeout: float) -> Answer:
+        if self._proxied is None:
+            self._proxied = self._new_session(limit=self.settings.max_connections)
+        return await self._proxied.exchange(call, timeout=timeout)
+
+    async def _open_stream(self, target: str, silence: float | None) -> Stream:
         credentials = self.connection.credentials
-        url = URL(f"{self.server}{path}?{urlencode(params)}" if params else f"{self.server}{path}", encoded=True)
+        if self._streams is None:
+            self._streams = self._new_session(limit=0)
         for last in (False, True):
             if self.limiter is not None and not self.limiter.try_acquire():
                 await self.limiter.acquire()
-            headers = {} if body is None else {"Content-Type": content_type}
             authorization = await credentials.authorization()
-            if authorization is not None:
-                headers["Authorization"] = authorization
-            response = await session.request(
-                method,
-                url,
-                data=body,
-                headers=headers,
-                allow_redirects=False,
-                ssl=self._tls.current(credentials.certificate()) if self._tls is not None else True,
-                server_hostname=self.connection.tls.server_name,
-                proxy=self.connection.proxy,
-                timeout=timeout,
-            )
-            if last or response.status != 401 or not await self._renew(response, authorization):
+            started = self._clock.monotonic()
+            status = 0
+            try:
+                stream = await self._streams.open_stream(
+                    self._call("GET", target, None, JSON, authorization), silence=silence
+                )
+                status = stream.status
+            finally:
+                if self._observer is not None:
+                    self._observer.attempt_done("GET", status, self._clock.monotonic() - started)
+            if last or status != _UNAUTHORIZED or not await credentials.refused(authorization):
                 break
-        return response
+            stream.close()
+        return stream
 
-    async def _renew(self, response: aiohttp.ClientResponse, authorization: str | None) -> bool:
-        renewed = await self.connection.credentials.refused(authorization)
-        if renewed:
-            response.release()
-        return renewed
+    def _call(self, method: str, target: str, body: bytes | None, content_type: str, authorization: str | None) -> Call:
+        headers = {"Accept": JSON, "User-Agent": self.settings.user_agent}
+        if body is not None:
+            headers["Content-Type"] = content_type
+        if authorization is not None:
+            headers["Authorization"] = authorization
+        return Call(
+            method=method,
+            url=self.server.removesuffix(self._prefix) + target,
+            headers=headers,
+            body=body,
+            context=self._context(),
+            server_name=self.connection.tls.server_name,
+            proxy=self.connection.proxy,
+        )
 
-    def _new_session(self, *, limit: int) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=limit,
-                keepalive_timeout=self.settings.keepalive_timeout,
-                socket_factory=_kept_alive_socket,
-            ),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"Accept": JSON, "User-Agent": self.settings.user_agent},
-            skip_auto_headers=("Accept-Encoding",),
-            read_bufsize=_READ_BUFFER,
+    def _context(self) -> ssl.SSLContext | None:
+        return self._tls.current(self.connection.credentials.certificate()) if self._tls is not None else None
+
+    def _new_session(self, *, limit: int) -> Session:
+        return Session(
+            limit=limit, connect_timeout=self.settings.connect_timeout, idle_timeout=self.settings.idle_timeout
         )
 
     def _retry_delay(self, error: ApiError, retries: int) -> float | None:
@@ -281,30 +292,20 @@ class ApiClient:
             return None
         return min(error.retry_after, self.settings.longest_retry_wait)
 
-    def _refusal(self, response: aiohttp.ClientResponse, body: bytes, method: str, path: str) -> ApiError:
+    def _refusal(self, answer: Answer, method: str, path: str) -> ApiError:
         return error_of_answer(
-            response.status,
-            body,
+            answer.status,
+            answer.body,
             server=self.server,
             request=f"{method} {path}",
-            retry_after=response.headers.get("Retry-After"),
+            retry_after=answer.retry_after,
         )
 
-    def _failure(self, error: Exception, method: str, path: str) -> ClientError:
-        request = f"{method} {path}"
-        text = str(error) or type(error).__name__
-        kind: type[ClientError] = ConnectionLost
-        if isinstance(error, aiohttp.ConnectionTimeoutError):
-            kind, text = Unreachable, f"no connection within {self.settings.connect_timeout:g} s"
-        elif isinstance(error, TimeoutError):
-            kind, text = RequestTimedOut, "no answer in time"
-        elif isinstance(error, aiohttp.ClientConnectorError | aiohttp.ClientProxyConnectionError):
-            kind = Unreachable
-        elif isinstance(error, aiohttp.ClientResponseError):
-            kind, text = BadResponse, f"not an HTTP answer: {error.message}"
-        elif isinstance(error, aiohttp.InvalidURL):
-            kind = ConfigError
-        return kind(text, server=self.server, request=request)
+    def _named(self, error: ClientError, method: str, path: str) -> ClientError:
+        """The error with the server and the request in it."""
+        if error.server:
+            return error
+        return type(error)(error.message, server=self.server, request=f"{method} {path}")
 
     def _decode(self, answer: bytes, method: str, path: str) -> Any:
         try:
@@ -314,47 +315,21 @@ class ApiClient:
                 f"the answer is not JSON: {error}", server=self.server, request=f"{method} {path}"
             ) from error
 
-    def _observe(self, method: str, code: int, started: float) -> None:
-        if self._observer is not None:
-            self._observer.attempt_done(method, code, self._clock.monotonic() - started)
-
 
 def encode(value: Any) -> bytes:
     """JSON of a value; bytes are taken as already encoded."""
     return value if isinstance(value, bytes) else msgspec.json.encode(value)
 
 
-async def _lines(content: aiohttp.StreamReader) -> AsyncGenerator[bytes, None]:
-    begun: list[bytes] = []
-    held = 0
-    while chunk := await content.readany():
-        *complete, rest = chunk.split(b"\n")
-        if complete:
-            if begun:
-                complete[0] = b"".join((*begun, complete[0]))
-                begun.clear()
-                held = 0
-            for line in complete:
-                if line:
-                    yield line
-        if rest:
-            begun.append(rest)
-            held += len(rest)
-            if held > _LONGEST_LINE:
-                raise BadResponse(f"a line of the stream is longer than {_LONGEST_LINE} bytes")
-    if begun:
-        yield b"".join(begun)
-
-
-def _kept_alive_socket(address: tuple[Any, ...]) -> socket.socket:
-    """A TCP socket that notices within about a minute that the other side has vanished."""
-    family, kind, protocol, _name, _address = address
-    sock = socket.socket(family, kind, protocol)
-    sock.setblocking(False)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    # parity: Go's dialer probes after 30 s (transport/cache.go KeepAlive), every 15 s, and gives up after 9
-    for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
-        option = getattr(socket, name, None)  # macOS and Windows lack some of these
-        if option is not None:
-            sock.setsockopt(socket.IPPROTO_TCP, option, value)
-    return sock
+def _address(server: str) -> tuple[str, int, str]:
+    """Host, port and path prefix of a server's URL."""
+    try:
+        parts = urlsplit(server)
+        port = parts.port
+    except ValueError as error:
+        raise ConfigError(f"the server {server!r} is not a URL: {error}") from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ConfigError(f"the server {server!r} is not an http or https URL")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ConfigError(f"the server {parts.hostname!r}: a user, a query or a fragment has no place in its URL")
+    return parts.hostname, port or (443 if parts.scheme == "https" else 80), parts.path
