@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeV
 
 import msgspec
 
+from stowplan.columns.objects import ObjectStore
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.rows import Rows
 from stowplan.columns.view import View
@@ -301,6 +302,8 @@ class Binding:
     pod: PodInfo
     node_name: str
     plans: Mapping[str, Any]
+    objects: ObjectStore
+    """The Cluster's objects, as they change."""
     writer: ApiWriter
 
 

@@ -9,6 +9,7 @@ from stowplan.framework.plugin import Plugin
 from stowplan.framework.registry import Entry
 from stowplan.plugins.default_binder import DefaultBinder
 from stowplan.plugins.default_preemption import DefaultPreemption
+from stowplan.plugins.dynamic_resources.plugin import DynamicResources
 from stowplan.plugins.image_locality import ImageLocality
 from stowplan.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from stowplan.plugins.node_affinity import NodeAffinity
@@ -34,6 +35,8 @@ DEFAULT_ORDER: Final = (
     Entry(NodeResourcesFit, weight=1),
     Entry(PodTopologySpread, weight=2),
     Entry(InterPodAffinity, weight=2),
+    # parity: right before preemption, because freeing an idle claim is better than evicting a pod
+    Entry(DynamicResources, weight=2),
     Entry(DefaultPreemption),
     Entry(NodeResourcesBalancedAllocation, weight=1),
     Entry(ImageLocality, weight=1),

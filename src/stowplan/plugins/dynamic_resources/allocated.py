@@ -31,6 +31,7 @@ class AllocatedState:
     whole: Counter[DeviceId] = field(default_factory=Counter)
     shares: Counter[DeviceId] = field(default_factory=Counter)
     capacity: dict[DeviceId, dict[str, int]] = field(default_factory=dict)
+    _changed: set[DeviceId] = field(default_factory=set)
 
     def add(self, allocation: AllocationResult) -> None:
         """An allocation came."""
@@ -42,6 +43,7 @@ class AllocatedState:
 
     def _count(self, allocation: AllocationResult, sign: int) -> None:
         for device, result in held_devices(allocation):
+            self._changed.add(device)
             if result.share_id is None or not self.shares_apart:
                 _bump(self.whole, device, sign)
                 continue
@@ -56,6 +58,11 @@ class AllocatedState:
             taken[name] = taken.get(name, 0) + sign * nano_value(amount)
         if sign < 0 and not any(taken.values()):
             del self.capacity[device]
+
+    def take_changes(self) -> set[DeviceId]:
+        """Return the devices that changed since the last call."""
+        changed, self._changed = self._changed, set()
+        return changed
 
     def in_use(self, device: DeviceId) -> bool:
         """Whether a device is given away as a whole."""
