@@ -138,7 +138,8 @@ class Kubeconfig:
 
     def _merge(self, text: bytes, file: Path) -> None:
         try:
-            content = msgspec.convert(yaml.load(text, yaml.CSafeLoader) or {}, _File)
+            parsed = yaml.load(text, yaml.CSafeLoader)
+            content = msgspec.convert({} if parsed is None else parsed, _File)
         except yaml.YAMLError as error:
             # The message of a YAML error quotes the line, which may hold a secret.
             mark = getattr(error, "problem_mark", None)
