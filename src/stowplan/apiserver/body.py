@@ -132,7 +132,7 @@ def report_unknown(call: Call, unknown: Sequence[str], warnings: list[str]) -> N
 
 def repeated_fields(call: Call) -> list[str]:
     """Members that a JSON body names twice."""
-    if not call.content_type.partition(";")[0].strip() in ("", "application/json"):
+    if call.content_type.partition(";")[0].strip() not in ("", "application/json"):
         return []
     found: list[str] = []
 

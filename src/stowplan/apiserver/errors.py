@@ -188,9 +188,7 @@ def method_not_allowed() -> ApiError:
 def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
     """The body is in a format that is not read here."""
     listed = ", ".join(accepted)
-    return ApiError(
-        415, f"the body of the request was in an unknown format - accepted media types include: {listed}"
-    )
+    return ApiError(415, f"the body of the request was in an unknown format - accepted media types include: {listed}")
 
 
 def not_acceptable(offered: Sequence[str]) -> ApiError:

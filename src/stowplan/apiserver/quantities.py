@@ -8,9 +8,7 @@ from decimal import ROUND_UP, Decimal
 from functools import lru_cache
 
 PATTERN = re.compile(r"^([+-]?)(\d+(?:\.\d*)?|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d+|n|u|m|k|M|G|T|P|E)?$")
-BAD_FORM = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"  # text is API
-)
+BAD_FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"  # text is API
 BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 SUFFIX_BY_POWER = {power: suffix for suffix, power in DECIMAL.items()}
@@ -35,7 +33,7 @@ def amount(text: str) -> Decimal:
 def canonical(text: str) -> str:
     """The form in which the API stores this quantity."""
     number, suffix = _parse(text)
-    if suffix in BINARY and number == number.to_integral_value() and abs(number) >= 1024:  # noqa: PLR1714
+    if suffix in BINARY and number == number.to_integral_value() and abs(number) >= 1024:
         return _binary(int(number))
     exponent_form = bool(suffix) and suffix[0] in "eE" and suffix not in DECIMAL
     return _decimal(number, exponent_form=exponent_form)

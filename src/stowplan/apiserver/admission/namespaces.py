@@ -4,7 +4,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle 
 """
 
 from stowplan.apiserver.context import NAMESPACES, Api
-from stowplan.apiserver.errors import Cause, ApiError, Subject, not_found
+from stowplan.apiserver.errors import ApiError, Cause, Subject, not_found
 from stowplan.apiserver.request import Call
 
 PROTECTED = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
@@ -25,5 +25,7 @@ def admit_create(api: Api, call: Call, name: str) -> None:
             403,
             f'{subject.qualified} "{name}" is forbidden: {why}',
             subject=subject,
-            causes=[Cause("NamespaceTerminating", f"namespace {call.namespace} is being terminated", "metadata.namespace")],  # noqa: E501
+            causes=[
+                Cause("NamespaceTerminating", f"namespace {call.namespace} is being terminated", "metadata.namespace")
+            ],
         )

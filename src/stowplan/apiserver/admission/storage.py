@@ -32,4 +32,5 @@ def default_class(api: Api) -> str | None:
     if not marked:
         return None
     newest = max(created for created, _ in marked)
-    return min(name for created, name in marked if created == newest)
+    names: list[str] = [name for created, name in marked if created == newest]
+    return min(names)

@@ -20,7 +20,7 @@ def schema_faults(schema: Any, value: Any, path: str) -> Iterator[Cause]:
         return
     if value is None:
         if not schema.get("nullable"):
-            yield _invalid(path, "null", f"{_in_body(path)} must be of type {schema.get('type', 'object')}: \"null\"")
+            yield _invalid(path, "null", f'{_in_body(path)} must be of type {schema.get("type", "object")}: "null"')
         return
     kind = schema.get("type")
     if schema.get("x-kubernetes-int-or-string"):
@@ -77,7 +77,9 @@ def _list_faults(schema: Any, value: list[Any], path: str) -> Iterator[Cause]:
         if kind == "set" or (kind == "map" and isinstance(member, dict)):
             mark = encode_json([member.get(key) for key in keys] if kind == "map" else member)
             if mark in seen:
-                yield Cause("FieldValueDuplicate", f"Duplicate value: {encode_json(member).decode()}", f"{path}[{index}]")  # noqa: E501
+                yield Cause(
+                    "FieldValueDuplicate", f"Duplicate value: {encode_json(member).decode()}", f"{path}[{index}]"
+                )
             seen.add(mark)
 
 

@@ -89,7 +89,7 @@ def aggregated(registry: Registry, version: str, *, core: bool) -> Json:
         meta: Json = {"name": group} if group else {}
         items.append(
             {
-                "metadata": {**meta, "creationTimestamp": None},
+                "metadata": meta | {"creationTimestamp": None},
                 "versions": [
                     {
                         "version": spoken,
@@ -124,9 +124,7 @@ def _aggregated(resource: Resource) -> Json:
         entry["subresources"] = [
             {
                 "subresource": below.name,
-                "responseKind": _kind(
-                    below.group or resource.group, below.version or resource.version, below.kind
-                ),
+                "responseKind": _kind(below.group or resource.group, below.version or resource.version, below.kind),
                 "verbs": list(below.verbs),
             }
             for below in sorted(resource.subresources.values(), key=lambda known: known.name)

@@ -74,7 +74,9 @@ def choose(api: Api, call: Call) -> AnyForm:
 def _table(api: Api, call: Call, version: str) -> TableForm:
     included = call.query.get("includeObject") or "Metadata"
     if included not in INCLUDED:
-        raise ApiError(400, f'includeObject: Unsupported value: "{included}": supported values: "Metadata", "None", "Object"')  # noqa: E501
+        raise ApiError(
+            400, f'includeObject: Unsupported value: "{included}": supported values: "Metadata", "None", "Object"'
+        )
     return TableForm(call.resource, version, included, printer_for(call.resource), api.clock)
 
 

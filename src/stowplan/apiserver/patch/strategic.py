@@ -27,7 +27,7 @@ def apply_strategic_patch(target: Json, patch: Any, kind: ObjectType | None) -> 
 def _object(target: Json, patch: Json, kind: ObjectType | None) -> Json:
     directive = patch.get(DIRECTIVE)
     if directive == "replace":
-        return _clean({name: member for name, member in patch.items() if name != DIRECTIVE})
+        return clean_members(patch)
     if directive == "delete":
         return {}
     if directive not in (None, "merge"):
@@ -150,13 +150,16 @@ def _ordered(items: list[Any], before: Any, wanted: list[Any], key: str) -> list
     return result + ruled + free
 
 
+def clean_members(patch: Json) -> Json:
+    """The members of a patch without directives and nulls."""
+    return {name: _clean(member) for name, member in patch.items() if member is not None and not name.startswith("$")}
+
+
 def _clean(value: Any) -> Any:
     """A value of a patch without directives and nulls."""
     if isinstance(value, dict):
         return {
-            name: _clean(member)
-            for name, member in value.items()
-            if member is not None and not name.startswith("$")
+            name: _clean(member) for name, member in value.items() if member is not None and not name.startswith("$")
         }
     if isinstance(value, list):
         return [_clean(item) for item in value]

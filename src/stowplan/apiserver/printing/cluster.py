@@ -126,7 +126,11 @@ def event_row(value: Json, now: float) -> Cells:
     last_text = since(last, now)
     if count > 1 and seconds_of(first) is not None:
         last_text = f"{last_text} (x{count} over {since(first, now)})"
-    target = f"{about.get('kind', '').lower()}/{about.get('name', '')}" if about.get("name") else about.get("kind", "").lower()  # noqa: E501
+    target = (
+        f"{about.get('kind', '').lower()}/{about.get('name', '')}"
+        if about.get("name")
+        else about.get("kind", "").lower()
+    )
     source = value.get("source") or {}
     component = source.get("component") or value.get("reportingComponent", "")
     host = source.get("host") or value.get("reportingInstance", "")
@@ -175,7 +179,10 @@ UNSET_PORTS = "<unset>"
 
 NODES = Printer(
     columns(
-        "Status", "Roles", "Age", "Version",
+        "Status",
+        "Roles",
+        "Age",
+        "Version",
         wide=("Internal-IP", "External-IP", "OS-Image", "Kernel-Version", "Container-Runtime"),
     ),  # fmt: skip
     node_row,
@@ -192,8 +199,16 @@ LIMIT_RANGES = Printer(columns("Created At"), limit_row)
 QUOTAS = Printer(columns("Request", "Limit", "Age"), quota_row)
 EVENTS = Printer(
     (
-        Column("Last Seen"), Column("Type"), Column("Reason"), Column("Object"), Column("Subobject", 1),
-        Column("Source", 1), Column("Message"), Column("First Seen", 1), Column("Count", 1), Column("Name", 1),
+        Column("Last Seen"),
+        Column("Type"),
+        Column("Reason"),
+        Column("Object"),
+        Column("Subobject", 1),
+        Column("Source", 1),
+        Column("Message"),
+        Column("First Seen", 1),
+        Column("Count", 1),
+        Column("Name", 1),
     ),  # fmt: skip
     event_row,
 )

@@ -7,7 +7,9 @@ from typing import Any
 from stowplan.apiserver.printing.columns import AGE, NAME, Cells, Column, Json, Printer, age, name_of, since
 from stowplan.apiserver.resources.types import Resource
 
-STEP = re.compile(r"\.([A-Za-z0-9_-]+)|\.?\['((?:[^'\\]|\\.)+)'\]|\[(\d+|\*)\]|\[\?\(@\.([A-Za-z0-9_-]+)==[\"']([^\"']*)[\"']\)\]|\.((?:[^.\[\\]|\\.)+)")  # noqa: E501
+STEP = re.compile(
+    r"\.([A-Za-z0-9_-]+)|\.?\['((?:[^'\\]|\\.)+)'\]|\[(\d+|\*)\]|\[\?\(@\.([A-Za-z0-9_-]+)==[\"']([^\"']*)[\"']\)\]|\.((?:[^.\[\\]|\\.)+)"
+)
 
 
 def custom_printer(resource: Resource) -> Printer:

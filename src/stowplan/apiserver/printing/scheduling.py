@@ -115,9 +115,7 @@ BUDGETS = Printer(
     columns("Min Available", "Max Unavailable", "Allowed Disruptions", "Age", numbers=("Allowed Disruptions",)),
     budget_row,
 )
-PRIORITY_CLASSES = Printer(
-    columns("Value", "Global-Default", "Age", "PreemptionPolicy"), priority_class_row
-)
+PRIORITY_CLASSES = Printer(columns("Value", "Global-Default", "Age", "PreemptionPolicy"), priority_class_row)
 RESOURCE_CLAIMS = Printer(columns("State", "Age"), claim_row)
 RESOURCE_SLICES = Printer(columns("Node", "Driver", "Pool", "Age"), slice_row)
 PLAIN = Printer(columns("Age"), plain_row)

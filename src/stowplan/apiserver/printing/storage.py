@@ -98,14 +98,28 @@ def attachment_row(value: Json, now: float) -> Cells:
 
 VOLUMES = Printer(
     columns(
-        "Capacity", "Access Modes", "Reclaim Policy", "Status", "Claim", "StorageClass", "VolumeAttributesClass",
-        "Reason", "Age", wide=("VolumeMode",),
+        "Capacity",
+        "Access Modes",
+        "Reclaim Policy",
+        "Status",
+        "Claim",
+        "StorageClass",
+        "VolumeAttributesClass",
+        "Reason",
+        "Age",
+        wide=("VolumeMode",),
     ),  # fmt: skip
     volume_row,
 )
 CLAIMS = Printer(
     columns(
-        "Status", "Volume", "Capacity", "Access Modes", "StorageClass", "VolumeAttributesClass", "Age",
+        "Status",
+        "Volume",
+        "Capacity",
+        "Access Modes",
+        "StorageClass",
+        "VolumeAttributesClass",
+        "Age",
         wide=("VolumeMode",),
     ),  # fmt: skip
     claim_row,

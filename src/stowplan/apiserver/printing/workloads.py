@@ -142,7 +142,14 @@ REPLICA_SETS = Printer(
 STATEFUL_SETS = Printer(columns("Ready", "Age", wide=CONTAINERS), stateful_set_row)
 DAEMON_SETS = Printer(
     columns(
-        "Desired", "Current", "Ready", "Up-to-date", "Available", "Node Selector", "Age", wide=WITH_SELECTOR,
+        "Desired",
+        "Current",
+        "Ready",
+        "Up-to-date",
+        "Available",
+        "Node Selector",
+        "Age",
+        wide=WITH_SELECTOR,
         numbers=COUNTS,
     ),  # fmt: skip
     daemon_set_row,

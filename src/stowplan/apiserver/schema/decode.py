@@ -94,8 +94,10 @@ class Walk:
                     cleaned[name] = member
                 continue
             kept = self.value(ref, member, name, kind.short)
-            if not kept and not known.required and (
-                ref.shape in (Shape.LIST, Shape.MAP) or (kept is False and name in EMPTY_IS_ABSENT)
+            if (
+                not kept
+                and not known.required
+                and (ref.shape in (Shape.LIST, Shape.MAP) or (kept is False and name in EMPTY_IS_ABSENT))
             ):
                 continue
             cleaned[name] = kept
@@ -199,7 +201,9 @@ class Walk:
 
     def _refuse(self, value: Any, owner: str, name: str, ref: TypeRef) -> Never:
         where = ".".join(part for part in [*self._path, name] if not part.startswith("["))
-        raise DecodeError(f"json: cannot unmarshal {_json_name(value)} into Go struct field {owner}.{where} of type {_go_type(ref)}")  # noqa: E501
+        raise DecodeError(
+            f"json: cannot unmarshal {_json_name(value)} into Go struct field {owner}.{where} of type {_go_type(ref)}"
+        )
 
 
 def _instant(text: str) -> datetime:

@@ -30,7 +30,7 @@ def describe(kind: ObjectType) -> Description:
         found = FIELD.match(line)
         if found:
             name = found["name"]
-            lines = fields.setdefault(wire_names.get(name, name), [])
+            lines = fields.setdefault(str(wire_names.get(name, name)), [])
             line = found["text"]
         lines.append(line)
     return Description(flow(head.splitlines()), {name: flow(text) for name, text in fields.items()})

@@ -110,7 +110,7 @@ def _requirement(tokens: list[str], position: int) -> tuple[Requirement, int]:
         value, taken = "", 2
     if operator in (">", "<"):
         if not value.lstrip("-").isdecimal() or len(value) > 19:
-            raise BadSelectorError(f'for \'Gt\', \'Lt\' operators, the value must be an integer: "{value}"')
+            raise BadSelectorError(f"for 'Gt', 'Lt' operators, the value must be an integer: \"{value}\"")
         return Requirement(key, ">" if operator == ">" else "<", frozenset((value,))), position + taken
     return Requirement(key, "!=" if operator == "!=" else "=", frozenset((_value(value),))), position + taken
 

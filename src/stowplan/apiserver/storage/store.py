@@ -21,7 +21,9 @@ FieldReader = Callable[[str, dict[str, Any]], tuple[str, ...]]
 class Store:
     """All objects of all kinds under one growing version."""
 
-    def __init__(self, journal: Journal, *, window: int, fields: FieldReader, fail: Callable[[Exception], None]) -> None:
+    def __init__(
+        self, journal: Journal, *, window: int, fields: FieldReader, fail: Callable[[Exception], None]
+    ) -> None:
         self._journal = journal
         self._window = window
         self._fields = fields
@@ -140,7 +142,10 @@ class Store:
                 self.version,
                 [
                     Write(
-                        storage, event.entry.namespace, event.entry.name, event.version,
+                        storage,
+                        event.entry.namespace,
+                        event.entry.name,
+                        event.version,
                         None if event.change is Change.DELETED else event.entry.body,
                     )  # fmt: skip
                     for storage, event in pending

@@ -103,9 +103,13 @@ def _allocate_ports(api: Api, service: Json) -> None:
     for index, port in enumerate(service["spec"].get("ports", ())):
         wanted = port.get("nodePort")
         if wanted and (wanted in used or wanted not in NODE_PORTS):
-            why = "provided port is already allocated" if wanted in used else (
-                f"provided port is not in the valid range. The range of valid ports is "
-                f"{NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
+            why = (
+                "provided port is already allocated"
+                if wanted in used
+                else (
+                    f"provided port is not in the valid range. The range of valid ports is "
+                    f"{NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
+                )
             )
             cause = Cause("FieldValueInvalid", f"Invalid value: {wanted}: {why}", f"spec.ports[{index}].nodePort")
             raise invalid(Subject("", "Service", meta["name"]), [cause])

@@ -77,7 +77,9 @@ def _assigned(api: Api, old: Json, meta: Json, node: str) -> Json:
     if spec.get("schedulingGates"):
         raise conflict(subject, f"pod {name} has non-empty .spec.schedulingGates")
     status = {key: member for key, member in (old.get("status") or {}).items() if key != "nominatedNodeName"}
-    status["conditions"] = with_condition(status.get("conditions") or [], {"type": "PodScheduled", "status": "True"}, api.now())  # noqa: E501
+    status["conditions"] = with_condition(
+        status.get("conditions") or [], {"type": "PodScheduled", "status": "True"}, api.now()
+    )
     metadata = dict(old["metadata"])
     for part in ("annotations", "labels"):
         if meta.get(part):

@@ -92,16 +92,14 @@ def _spend(api: Api, call: Call, entry: Entry, pod: Json, *, dry: bool) -> Reply
     if not budgets:
         return None
     if len(budgets) > 1:
-        message = (
-            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-        )
+        message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
         return reply_json(ApiError(500, message, reason="").status(), 500)
     found, budget = budgets[0]
     status = budget.get("status") or {}
     if not _is_ready(pod):
         policy = (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy")
         healthy, desired = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
-        if policy == "AlwaysAllow" or (healthy >= desired and desired > 0):
+        if policy == "AlwaysAllow" or (healthy >= desired > 0):
             return None
     _check(budget, status)
     if dry:
@@ -140,9 +138,7 @@ def _check(budget: Json, status: Json) -> None:
     if allowed < 0:
         raise forbidden(subject, "pdb disruptions allowed is negative")
     if len(status.get("disruptedPods") or ()) > MAX_DISRUPTED:
-        raise forbidden(
-            subject, "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
-        )
+        raise forbidden(subject, "DisruptedPods map too big - too many evictions not confirmed by PDB controller")
     if allowed == 0:
         raise ApiError(429, VIOLATES, causes=[Cause(CAUSE, _why_not(name, status))])
 

@@ -70,12 +70,14 @@ def review_access(call: Call, value: Json, _authenticator: Authenticator, author
 
 
 def _wish(call: Call, spec: Json) -> Wish:
-    asked, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    asked: Json | None = spec.get("resourceAttributes")
+    path: Json | None = spec.get("nonResourceAttributes")
     if (asked is None) == (path is None):
         text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         raise invalid(Subject("authorization.k8s.io", call.resource.kind), [invalid_value("spec", "", text)])
-    if asked is None:
+    if path is not None:
         return Wish(verb=path.get("verb", ""), path=path.get("path", "") or "/")
+    assert asked is not None
     namespace = asked.get("namespace", "")
     if call.resource.kind == "LocalSubjectAccessReview":
         if namespace not in ("", call.namespace):

@@ -58,7 +58,11 @@ def taint_faults(taints: Iterable[Json], path: str) -> Iterator[Cause]:
             yield unsupported(f"{where}.effect", taint["effect"], EFFECTS)
         pair = (taint.get("key"), taint.get("effect"))
         if pair in seen:
-            yield Cause("FieldValueDuplicate", f'Duplicate value: "{taint.get("key")}": taints must be unique by key and effect pair', where)  # noqa: E501
+            yield Cause(
+                "FieldValueDuplicate",
+                f'Duplicate value: "{taint.get("key")}": taints must be unique by key and effect pair',
+                where,
+            )
         seen.add(pair)
 
 

@@ -107,9 +107,7 @@ def _container_faults(container: Json, path: str, seen: set[str], volumes: set[s
         if not variable.get("name"):
             yield required(f"{path}.env[{index}].name")
         if variable.get("value") and variable.get("valueFrom"):
-            yield invalid_value(
-                f"{path}.env[{index}].valueFrom", "", "may not be specified when `value` is not empty"
-            )
+            yield invalid_value(f"{path}.env[{index}].valueFrom", "", "may not be specified when `value` is not empty")
     yield from resource_faults(container.get("resources") or {}, f"{path}.resources")
 
 
@@ -175,8 +173,7 @@ def _frozen_part(spec: Json, *, gated: bool) -> Json:
     for name in ("containers", "initContainers"):
         if name in kept:
             kept[name] = [
-                {member: value for member, value in container.items() if member != "image"}
-                for container in kept[name]
+                {member: value for member, value in container.items() if member != "image"} for container in kept[name]
             ]
     if spec.get("terminationGracePeriodSeconds") != 1:
         kept["terminationGracePeriodSeconds"] = spec.get("terminationGracePeriodSeconds")

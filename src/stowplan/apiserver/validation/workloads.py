@@ -24,7 +24,9 @@ SET_FROZEN = (
     "forbidden"
 )
 PERCENT = re.compile(r"^[0-9]+%$")
-SCHEDULE = re.compile(r"^(?:TZ=\S+ |CRON_TZ=\S+ )?(?:@(?:yearly|annually|monthly|weekly|daily|midnight|hourly|every \S+)|(?:\S+\s+){4}\S+)$")  # noqa: E501
+SCHEDULE = re.compile(
+    r"^(?:TZ=\S+ |CRON_TZ=\S+ )?(?:@(?:yearly|annually|monthly|weekly|daily|midnight|hourly|every \S+)|(?:\S+\s+){4}\S+)$"
+)
 CONCURRENCY = ("Allow", "Forbid", "Replace")
 
 

@@ -139,9 +139,13 @@ def _state(api: Api, call: Call, token: str) -> tuple[int | None, Key | None]:
     match = call.query.get("resourceVersionMatch", "")
     wanted = call.query.get("resourceVersion", "")
     if match and match not in MATCHES:
-        raise ApiError(422, f'resourceVersionMatch: Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"')  # noqa: E501
+        raise ApiError(
+            422, f'resourceVersionMatch: Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"'
+        )
     if match and not wanted:
-        raise ApiError(422, "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided")  # noqa: E501
+        raise ApiError(
+            422, "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"
+        )
     if token:
         if wanted and wanted != "0":
             raise bad_request("specifying resource version is not allowed when using continue")
@@ -149,7 +153,10 @@ def _state(api: Api, call: Call, token: str) -> tuple[int | None, Key | None]:
         return found.version, (found.namespace, found.name)
     if not wanted or wanted == "0":
         if match == "Exact":
-            raise ApiError(422, 'resourceVersionMatch: Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"')  # noqa: E501
+            raise ApiError(
+                422,
+                'resourceVersionMatch: Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+            )
         return None, None
     version = parse_version(wanted)
     if version > api.store.version:

@@ -73,7 +73,9 @@ def _store(api: Api, call: Call, entry: Entry, value: Any, *, applied: bool = Fa
 def _apply(api: Api, call: Call) -> Reply:
     manager = call.query.get("fieldManager", "")
     if not manager:
-        raise ApiError(422, 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch')  # noqa: E501
+        raise ApiError(
+            422, 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
+        )
     config = parse_yaml(call.body)
     if not isinstance(config, dict):
         raise bad_request("error decoding YAML: an applied configuration is an object")

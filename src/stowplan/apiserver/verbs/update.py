@@ -37,9 +37,7 @@ def update(api: Api, call: Call) -> Reply:
     value = typed(api, call, value, warnings)
     meta = object_metadata(value)
     if meta.setdefault("name", call.name) != call.name:
-        raise bad_request(
-            f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})"
-        )
+        raise bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})")
     entry = api.table(call.resource).get(call.namespace, call.name)
     if entry is None:
         strategy = strategy_for(call.resource.storage, has_status="status" in call.resource.subresources)

@@ -126,9 +126,7 @@ def last_seen(event: Event) -> Entry:
     value = event.previous.decoded()
     value["metadata"]["resourceVersion"] = str(event.version)
     known = event.previous
-    return Entry(
-        known.namespace, known.name, known.uid, event.version, encode_json(value), known.labels, known.fields
-    )
+    return Entry(known.namespace, known.name, known.uid, event.version, encode_json(value), known.labels, known.fields)
 
 
 def line(form: Form, change: Change, entry: Entry, lines: Lines) -> bytes:
@@ -172,7 +170,9 @@ class Hub:
         for watchers in self._watchers.values():
             for watcher in watchers:
                 if watcher.bookmarks:
-                    watcher.push(b'{"type":"BOOKMARK","object":%b}\n' % watcher.form.bookmark(version, initial_end=False))
+                    watcher.push(
+                        b'{"type":"BOOKMARK","object":%b}\n' % watcher.form.bookmark(version, initial_end=False)
+                    )
 
     def end_kind(self, storage: str) -> None:
         """Finish all watches of a kind that is no longer served."""
