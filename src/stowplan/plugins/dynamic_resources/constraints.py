@@ -28,7 +28,7 @@ def attribute_of(candidate: Candidate, name: str) -> DeviceAttribute | None:
     if name in attributes:
         return attributes[name]
     domain, slash, identifier = name.partition("/")
-    return attributes.get(identifier) if slash and domain == candidate.slice.spec.driver else None
+    return attributes.get(identifier) if slash and domain == candidate.id[0] else None
 
 
 def value_of(attribute: DeviceAttribute) -> AttributeValue | None:

@@ -3,7 +3,7 @@
 Node columns carry `_n`, device columns `_d`, pool columns `_p`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import final
 
 import numpy as np
@@ -17,7 +17,7 @@ from stowplan.plugins.dynamic_resources.allocated import AllocatedState
 from stowplan.plugins.dynamic_resources.counters import left_in
 from stowplan.plugins.dynamic_resources.features import Features
 from stowplan.plugins.dynamic_resources.matching import within_reach
-from stowplan.plugins.dynamic_resources.pools import Candidate, DeviceId, NodeIdentity, Pool, SliceIndex
+from stowplan.plugins.dynamic_resources.pools import Candidate, DeviceId, NodeIdentity, Pool, PoolId, SliceIndex
 
 HashN = NDArray[np.uint64]
 
@@ -49,7 +49,7 @@ class Fleet:
         """Row of a node to the pools it reaches; nodes without any are left out."""
         self.pool_start_p: IntN = np.zeros(0, np.int64)
         self.pool_row_p: IntN = np.zeros(0, np.int64)
-        self.counted: list[int] = []
+        self.counted: IntN = np.zeros(0, np.int64)
         """Pools with counters, as positions in the pool columns."""
         self.left_codes: HashN = np.zeros(0, np.uint64)
         """What is left of their counters, as codes."""
@@ -59,6 +59,8 @@ class Fleet:
         """Free, taken, or how much of it is consumed, as codes."""
         self.common_n: HashN = np.zeros(0, np.uint64)
         """Codes of what a node shares with others: pools, and what is wrong with pools."""
+        self.common_version = 0
+        """Grows with what is allocated of the devices that nodes share."""
         self.mixed_n: BoolN = np.zeros(0, np.bool_)
         """Nodes with devices of their own and shared ones."""
         self._index: SliceIndex | None = None
@@ -70,7 +72,7 @@ class Fleet:
         self._pools: list[Pool] = []
         self._state: AllocatedState | None = None
         self._at: dict[DeviceId, list[int]] = {}
-        self._pool_of_d: IntN = np.zeros(0, np.int64)
+        self._counted_at: dict[PoolId, int] = {}
         self._uses = Codes(first=TAKEN + 1)
         self._lefts = Codes()
         self._commons = Codes(first=1)
@@ -88,6 +90,7 @@ class Fleet:
             self._state = None
         if self._state is not state:
             self._state = state
+            self.common_version += 1
             state.take_changes()
             self._update_use(range(len(self.candidates)))
             self._update_left(range(len(self.counted)))
@@ -95,14 +98,11 @@ class Fleet:
         changed = state.take_changes()
         if changed:
             places = [at for device in changed for at in self._at.get(device, ())]
+            self.common_version += not changed <= self._at.keys()
             self._update_use(places)
-            pools = set(self._pool_of_d[places].tolist())
-            touched = {device[:2] for device in changed}
-            self._update_left(
-                [i for i, p in enumerate(self.counted) if p in pools or self._pools[p].id in touched]
-                if self.counted
-                else ()
-            )
+            if self._counted_at:
+                self._update_left({at for device in changed if (at := self._counted_at.get(device[:2])) is not None})
+            self._update_use(places)
 
     def _is_stale(self, view: View) -> bool:
         generation = view.objects.generation(ResourceSlice)
@@ -152,7 +152,8 @@ class Fleet:
                 seen[id(pool)] = seen.get(id(pool), 0) + 1
         size = len(view.nodes.records)
         self.common_n, self.mixed_n = np.zeros(size, np.uint64), np.zeros(size, np.bool_)
-        self.candidates, self._pools, self.counted = [], [], []
+        self.candidates, self._pools = [], []
+        counted: list[int] = []
         starts: list[int] = []
         rows: list[int] = []
         places: list[int] = []
@@ -164,7 +165,7 @@ class Fleet:
             place = 0
             for pool in own:
                 if pool.counters:
-                    self.counted.append(len(self._pools))
+                    counted.append(len(self._pools))
                 self._pools.append(pool)
                 starts.append(len(self.candidates))
                 rows.append(row)
@@ -174,10 +175,9 @@ class Fleet:
         self.pool_start_p, self.pool_row_p = np.array(starts, np.int64), np.array(rows, np.int64)
         self.place_d = np.array(places, np.uint64)
         self.use_d = np.zeros(len(self.candidates), np.uint64)
-        self.left_codes = np.zeros(len(self.counted), np.uint64)
-        self._pool_of_d = np.repeat(
-            np.arange(len(starts), dtype=np.int64), np.diff([*starts, len(self.candidates)]) if starts else 0
-        )
+        self.counted = np.array(counted, np.int64)
+        self._counted_at = {self._pools[at].id: i for i, at in enumerate(counted)}
+        self.left_codes = np.zeros(len(counted), np.uint64)
         self._at = {}
         for at, candidate in enumerate(self.candidates):
             self._at.setdefault(candidate.id, []).append(at)
@@ -208,7 +208,7 @@ class Fleet:
             else:
                 self.use_d[at] = self._uses.of((state.in_use(device), tuple(sorted(consumed.items()))))
 
-    def _update_left(self, which: Sequence[int] | range) -> None:
+    def _update_left(self, which: Iterable[int]) -> None:
         assert self._state is not None
         for i in which:
             left = left_in(self._pools[self.counted[i]], self._state)

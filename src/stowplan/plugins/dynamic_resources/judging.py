@@ -171,8 +171,8 @@ class Judge:
             outcome = kept.get(signature)
             if outcome is None:
                 outcome = outcome_on(allocator, fleet.identity(view, row), fleet.pools_at.get(row, ()))
-                # what nodes share, and what fails, has to be looked at every time
-                if not fleet.common_n[row] and not (outcome.rejection is not None and outcome.rejection.fatal):
+                # a failure tells of one claim or node by name
+                if outcome.rejection is None or not outcome.rejection.fatal:
                     kept[signature] = outcome
             if outcome.rejection is not None:
                 yield at[group_n == i], outcome.rejection

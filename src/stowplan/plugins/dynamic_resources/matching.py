@@ -5,7 +5,7 @@ staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating (v
 """
 
 from stowplan.api.resource import DeviceSelector, ResourceClaim
-from stowplan.plugins.dynamic_resources.cel.selector import SelectorCache, SelectorError
+from stowplan.plugins.dynamic_resources.cel.selector import Selector, SelectorCache, SelectorError
 from stowplan.plugins.dynamic_resources.errors import AllocationError
 from stowplan.plugins.dynamic_resources.features import Features
 from stowplan.plugins.dynamic_resources.pools import Candidate, NodeIdentity, device_reaches
@@ -17,6 +17,7 @@ class Matcher:
 
     def __init__(self, selectors: SelectorCache, features: Features) -> None:
         self._selectors = selectors
+        self._compiled: dict[str, Selector] = {}
         self._features = features
 
     def selects(self, claim: ResourceClaim, wanted: Wanted, candidate: Candidate) -> bool:
@@ -31,12 +32,14 @@ class Matcher:
     def _all_match(self, owner: str, selectors: tuple[DeviceSelector, ...], candidate: Candidate) -> bool:
         for i, selector in enumerate(selectors):
             expression = selector.cel.expression if selector.cel else ""
+            compiled = self._compiled.get(expression)
+            if compiled is None:
+                try:
+                    compiled = self._compiled[expression] = self._selectors.get(expression)
+                except SelectorError as error:
+                    raise AllocationError(f"{owner}: selector #{i}: CEL compile error: {error}") from error
             try:
-                compiled = self._selectors.get(expression)
-            except SelectorError as error:
-                raise AllocationError(f"{owner}: selector #{i}: CEL compile error: {error}") from error
-            try:
-                if not compiled.matches(candidate.slice.spec.driver, candidate.device):
+                if not compiled.matches(candidate.id[0], candidate.device):
                     return False
             except SelectorError as error:
                 raise AllocationError(f"{owner}: selector #{i}: CEL runtime error: {error}") from error

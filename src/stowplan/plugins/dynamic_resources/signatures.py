@@ -46,7 +46,8 @@ class Signatures:
     def of_nodes(self, fleet: Fleet, claims: Sequence[WantedClaim], matcher: Matcher) -> HashN:
         """Return a number per row of the node table."""
         self._follow(fleet)
-        signature_n: HashN = mix(fleet.common_n) * (fleet.common_n != 0)
+        common_n = fleet.common_n + (np.uint64(fleet.common_version) << np.uint64(32))
+        signature_n: HashN = mix(common_n) * (fleet.common_n != 0)
         if not fleet.candidates:
             return signature_n
         requests = [(claim, wanted) for claim in claims for alternatives in claim.requests for wanted in alternatives]
@@ -59,7 +60,7 @@ class Signatures:
         if ordered:
             code_d = mix(code_d + STEP ^ fleet.place_d)
         code_p = np.add.reduceat(code_d * matters_d, fleet.pool_start_p)
-        if fleet.counted:
+        if len(fleet.counted):
             code_p[fleet.counted] = mix(code_p[fleet.counted] + STEP ^ mix(fleet.left_codes))
         np.add.at(signature_n, fleet.pool_row_p, code_p)
         if ordered:

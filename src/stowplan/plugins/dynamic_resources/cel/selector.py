@@ -51,7 +51,8 @@ class Selector:
     def matches(self, driver: str, device: Device) -> bool:
         """Whether the device is selected; SelectorError with upstream's text when that cannot be said."""
         for name, attribute in device.attributes.items():
-            _attribute_value(name, attribute)  # parity: a bad attribute fails every selector, read or not
+            if attribute.string_value is None and attribute.int_value is None:
+                _attribute_value(name, attribute)  # parity: a bad attribute fails every selector, read or not
         # perf: devices that agree in what the expression reads share one evaluation
         key = self.view(driver, device)
         known = self.known.get(key)

@@ -6,6 +6,7 @@ Upstream: vendor/github.com/blang/semver/v4 and staging/src/k8s.io/apiserver/pkg
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 NUMBER = re.compile(r"[0-9]+")
 IDENTIFIER = re.compile(r"[0-9A-Za-z-]+")
@@ -47,6 +48,7 @@ def _compare_pre(a: str | int, b: str | int) -> int:
     return -1 if isinstance(a, int) else 1
 
 
+@lru_cache(maxsize=4096)
 def parse_semver(text: str) -> Semver:
     """Parse `major.minor.patch[-pre][+build]`; VersionError with upstream's text otherwise."""
     if not text:
