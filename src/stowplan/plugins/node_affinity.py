@@ -136,7 +136,7 @@ def _enforced(added: Wishes) -> NodeMatcher | None:
         return None
     matcher = compile_node_selector(added.required)
     if matcher.error is not None:
-        raise PluginError(f"parsing addedAffinity.requiredDuringSchedulingIgnoredDuringExecution: {matcher.error}")
+        raise ValueError(f"parsing addedAffinity.requiredDuringSchedulingIgnoredDuringExecution: {matcher.error}")
     return matcher
 
 
@@ -145,7 +145,7 @@ def _added(added: Wishes) -> Preferred:
         return compile_preferred(added.preferred)
     except SelectorError as error:
         text = f"parsing addedAffinity.preferredDuringSchedulingIgnoredDuringExecution: {error}"
-        raise PluginError(text) from error
+        raise ValueError(text) from error
 
 
 # perf: compiling costs 20 µs and more, a class is asked for it at every attempt

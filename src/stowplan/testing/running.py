@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from stowplan.api.meta import KubeObject
+from stowplan.api.node import Node
 from stowplan.api.pod import Pod
 from stowplan.columns.cluster import Cluster
-from stowplan.columns.pods import PodInfo
+from stowplan.columns.pods import PodCompiler, PodInfo
 from stowplan.columns.rows import Rows
 from stowplan.columns.view import View
 from stowplan.framework.plugin import (
@@ -20,6 +21,7 @@ from stowplan.framework.plugin import (
     Skip,
 )
 from stowplan.framework.verdict import Rejection, Verdict
+from stowplan.queue.events import node_events, object_events, pod_events
 from stowplan.testing.builders import cluster as build_cluster
 
 
@@ -78,6 +80,33 @@ def run_score(
     raw_n = plugin.score(info, view.rows, score_plan)
     scores_n = plugin.normalize(info, view.rows, score_plan, raw_n) if normalized else raw_n
     return dict(zip(view.rows.names, scores_n.tolist(), strict=True))
+
+
+def run_wakes(
+    plugin: Plugin,
+    pod: Pod,
+    *,
+    old: KubeObject | None = None,
+    new: KubeObject | None = None,
+    objects: Cluster | Iterable[KubeObject] = (),
+) -> bool:
+    """Whether the plugin takes a change of an object for a reason to try a pod again that it rejected."""
+    view, parked = _setting(objects, pod)
+    changed = new if new is not None else old
+    if isinstance(changed, Pod):
+        compiler = PodCompiler()
+        infos = [compiler.compile(side) if isinstance(side, Pod) else None for side in (old, new)]
+        events = pod_events(infos[0], infos[1], assigned=bool(changed.spec.node_name))
+    elif isinstance(changed, Node):
+        before = old if isinstance(old, Node) else None
+        events = node_events(before, new if isinstance(new, Node) else None)
+    else:
+        events = object_events(old, new)
+    return any(
+        wake.hears(event) and (wake.when is None or wake.when(parked, event, view))
+        for event in events
+        for wake in plugin.wakes
+    )
 
 
 def prepare(plugin: Plugin, view: View, pod: PodInfo) -> Any:
