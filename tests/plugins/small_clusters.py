@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import msgspec
 from hypothesis import strategies as st
 
-from stowplan.api.meta import KubeObject, LabelSelector, Namespace
+from stowplan.api.meta import KubeObject, Namespace
 from stowplan.api.node import Node
 from stowplan.api.pod import Pod
 from stowplan.columns.cluster import Cluster
@@ -19,6 +19,20 @@ TOPOLOGY_KEYS = (ZONE, HOSTNAME, DISK)
 NAMESPACES = ("default", "web", "unseen")
 """Nobody ever creates the last."""
 GONE = "2026-01-01T00:00:00Z"
+
+SELECTORS = (
+    None,
+    select(),
+    select(app="x"),
+    select(app="y"),
+    select(tier="1"),
+    select(app="x", tier="1"),
+    select(("app", "In", ["x", "y"])),
+    select(("tier", "Exists", [])),
+    select(("app", "NotIn", ["x"])),
+    select(("tier", "DoesNotExist", []), app="x"),
+)
+"""None selects nothing, the empty one everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +98,6 @@ def compiled(built: Cluster, incoming: Pod) -> PodInfo:
 def pod_labels() -> st.SearchStrategy[dict[str, str]]:
     """Few labels with few values, any of them missing."""
     return st.fixed_dictionaries({}, optional={"app": st.sampled_from("xy"), "tier": st.sampled_from("12")})
-
-
-def selectors(*, with_empty: bool = True) -> st.SearchStrategy[LabelSelector | None]:
-    """Selectors over those labels; None selects nothing, the empty one everything."""
-    some = [
-        None,
-        select(app="x"),
-        select(app="y"),
-        select(tier="1"),
-        select(app="x", tier="1"),
-        select(("app", "In", ["x", "y"])),
-        select(("tier", "Exists", [])),
-        select(("app", "NotIn", ["x"])),
-        select(("tier", "DoesNotExist", []), app="x"),
-    ]
-    return st.sampled_from([*some, select()] if with_empty else some)
 
 
 @st.composite

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.plugins.pod_topology_spread.test_filtering import FOUR, WEB, constraints_of, others, plugin, web
 from tests.plugins.pod_topology_spread.twin import Twin
@@ -167,6 +167,7 @@ def twin_of(setting: Setting, incoming: Pod) -> Twin:
     return Twin(setting, incoming, SYSTEM_DEFAULTS if served else (), selector, needs_all_keys=False)
 
 
+@settings(deadline=None)
 @given(cases())
 def test_kernel_agrees_with_its_twin(case: tuple[Setting, Pod, list[Node]]) -> None:
     setting, incoming, feasible = case
@@ -187,6 +188,7 @@ def test_kernel_agrees_with_its_twin(case: tuple[Setting, Pod, list[Node]]) -> N
     assert twin_of(setting, incoming).scores(feasible) == got
 
 
+@settings(deadline=None)
 @given(cases())
 def test_all_rows_any_subset_and_single_rows_agree(case: tuple[Setting, Pod, list[Node]]) -> None:
     setting, incoming, _ = case
