@@ -13,6 +13,7 @@ import yaml
 from stowplan.apiserver.context import Api
 from stowplan.apiserver.custom.instances import prune_instance
 from stowplan.apiserver.errors import ApiError, bad_request, unsupported_media_type
+from stowplan.apiserver.protobuf.body import is_protobuf, read_protobuf
 from stowplan.apiserver.request import Call
 from stowplan.apiserver.resources.types import Resource
 from stowplan.apiserver.schema.decode import MAX_DEPTH, DecodeError, decode
@@ -60,8 +61,10 @@ def parse_yaml(body: bytes) -> Any:
         raise bad_request(f"the object provided is unrecognized (must be of type YAML): {text[:300]}") from None
 
 
-def read_object(call: Call) -> dict[str, Any]:
+def read_object(api: Api, call: Call) -> dict[str, Any]:
     """The body as one JSON object."""
+    if is_protobuf(call.content_type):
+        return read_protobuf(api, call.body)
     value = parse_document(call.body, call.content_type)
     if not isinstance(value, dict):
         raise bad_request("the object provided is unrecognized (must be of type Object)")

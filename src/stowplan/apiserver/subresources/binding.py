@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 def bind(api: Api, call: Call) -> Reply:
     """Assign a pod to the node that a Binding names."""
-    binding = read_object(call)
+    binding = read_object(api, call)
     check_kind(binding, call.resource, kind="Binding", api_version="v1")
     try:
         binding = decode(api.models.get("core_v1", "Binding"), binding).value

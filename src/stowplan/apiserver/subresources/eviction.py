@@ -31,7 +31,7 @@ DISRUPTION = {
 
 def evict(api: Api, call: Call) -> Reply:
     """Delete a pod as its budget allows."""
-    eviction = read_object(call)
+    eviction = read_object(api, call)
     if eviction.get("kind", "Eviction") != "Eviction" or eviction.get("apiVersion", "policy/v1") not in (
         "policy/v1", "policy/v1beta1",
     ):  # fmt: skip

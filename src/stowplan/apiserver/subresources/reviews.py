@@ -23,7 +23,7 @@ RULES_INCOMPLETE: Mapping[str, Any] = {"incomplete": False}
 
 def review(api: Api, call: Call, authenticator: Authenticator, authorizer: Authorizer) -> Reply:
     """Answer a question; nothing is stored."""
-    value = read_object(call)
+    value = read_object(api, call)
     check_kind(value, call.resource)
     warnings: list[str] = []
     value = typed(api, call, value, warnings)

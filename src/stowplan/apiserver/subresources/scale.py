@@ -32,7 +32,7 @@ def scale(api: Api, call: Call) -> Reply:
     present = scale_of(call.resource, entry.decoded())
     if call.verb == "get":
         return reply_json(present)
-    wanted = read_object(call) if call.verb == "update" else _patched(call, present)
+    wanted = read_object(api, call) if call.verb == "update" else _patched(call, present)
     check_kind(wanted, call.resource, kind="Scale", api_version=SCALE_VERSION)
     try:
         wanted = decode(api.models.get("autoscaling_v1", "Scale"), wanted).value

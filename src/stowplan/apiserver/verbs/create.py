@@ -28,7 +28,7 @@ MAX_NAME_ATTEMPTS = 8
 
 def create(api: Api, call: Call) -> Reply:
     """Store a new object."""
-    value = read_object(call)
+    value = read_object(api, call)
     check_kind(value, call.resource)
     warnings: list[str] = []
     value = typed(api, call, value, warnings)

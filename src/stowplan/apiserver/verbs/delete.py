@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from stowplan.apiserver.admission.namespaces import PROTECTED
-from stowplan.apiserver.body import parse_document
+from stowplan.apiserver.body import read_object
 from stowplan.apiserver.context import NAMESPACES, PODS, Api, timestamp
 from stowplan.apiserver.conversion import to_spoken
 from stowplan.apiserver.errors import ApiError, bad_request, conflict, forbidden, not_found, success
@@ -61,7 +61,7 @@ class Outcome:
 
 def delete(api: Api, call: Call) -> Reply:
     """Delete one object, now or in due time."""
-    options = read_options(call)
+    options = read_options(api, call)
     entry = api.table(call.resource).get(call.namespace, call.name)
     if entry is None:
         raise not_found(call.resource.subject(call.name))
@@ -73,7 +73,7 @@ def delete(api: Api, call: Call) -> Reply:
 
 def delete_collection(api: Api, call: Call) -> Reply:
     """Delete all objects that a selector picks."""
-    options = read_options(call)
+    options = read_options(api, call)
     chosen = list(select(api, call))
     items = []
     for entry in chosen:
@@ -88,12 +88,12 @@ def delete_collection(api: Api, call: Call) -> Reply:
     return Reply(body=encode_json(body))
 
 
-def read_options(call: Call) -> DeleteOptions:
+def read_options(api: Api, call: Call) -> DeleteOptions:
     """Options of the body, or of the query when there is no body."""
     options = DeleteOptions()
     if call.body.strip():
         try:
-            options = msgspec.convert(parse_document(call.body, call.content_type), DeleteOptions)
+            options = msgspec.convert(read_object(api, call), DeleteOptions)
         except msgspec.ValidationError as error:
             raise bad_request(f"DeleteOptions: {error}") from None
     grace = integer_parameter(call.query, "gracePeriodSeconds")

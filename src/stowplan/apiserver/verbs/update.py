@@ -31,7 +31,7 @@ SPEC_WRITERS = frozenset({"resize", "ephemeralcontainers", "approval", "finalize
 
 def update(api: Api, call: Call) -> Reply:
     """Replace an object by what the body says."""
-    value = read_object(call)
+    value = read_object(api, call)
     check_kind(value, call.resource)
     warnings: list[str] = []
     value = typed(api, call, value, warnings)

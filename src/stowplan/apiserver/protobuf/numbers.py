@@ -1,0 +1,468 @@
+"""The numbers of fields on the wire: per type, the names in the order of their numbers, from 1 on.
+
+`-` is a number that is not used (or not read here); `@Type` stands for members that JSON shows one level higher.
+Only types that clients write are here.
+"""
+
+from collections.abc import Mapping
+
+CONTAINER = (
+    "name image command args workingDir ports env resources volumeMounts livenessProbe readinessProbe lifecycle "
+    "terminationMessagePath imagePullPolicy securityContext stdin stdinOnce tty envFrom terminationMessagePolicy "
+    "volumeDevices startupProbe resizePolicy restartPolicy restartPolicyRules"
+)
+SPEC_STATUS = "metadata spec status"
+CONDITION = "type status lastTransitionTime reason message"
+SECRET_REF = "@LocalObjectReference key optional"  # noqa: S105 (names of fields)
+
+META: Mapping[str, str] = {
+    "ObjectMeta": "name generateName namespace selfLink uid resourceVersion generation creationTimestamp "
+    "deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences finalizers - - managedFields",
+    "OwnerReference": "kind - name uid apiVersion controller blockOwnerDeletion",
+    "ManagedFieldsEntry": "manager operation apiVersion time - fieldsType fieldsV1 subresource",
+    "LabelSelector": "matchLabels matchExpressions",
+    "LabelSelectorRequirement": "key operator values",
+    "FieldSelectorRequirement": "key operator values",
+    "Condition": "type status observedGeneration lastTransitionTime reason message",
+    "DeleteOptions": "gracePeriodSeconds preconditions orphanDependents propagationPolicy dryRun",
+    "Preconditions": "uid resourceVersion",
+}
+
+POD_SOURCES: Mapping[str, str] = {
+    "Volume": "name @VolumeSource",
+    "VolumeSource": "hostPath emptyDir gcePersistentDisk awsElasticBlockStore gitRepo secret nfs iscsi glusterfs "
+    "persistentVolumeClaim rbd flexVolume cinder cephfs flocker downwardAPI fc azureFile configMap vsphereVolume "
+    "quobyte azureDisk photonPersistentDisk portworxVolume scaleIO projected storageos csi ephemeral image",
+    "HostPathVolumeSource": "path type",
+    "EmptyDirVolumeSource": "medium sizeLimit",
+    "SecretVolumeSource": "secretName items defaultMode optional",
+    "ConfigMapVolumeSource": "@LocalObjectReference items defaultMode optional",
+    "KeyToPath": "key path mode",
+    "NFSVolumeSource": "server path readOnly",
+    "PersistentVolumeClaimVolumeSource": "claimName readOnly",
+    "DownwardAPIVolumeSource": "items defaultMode",
+    "DownwardAPIVolumeFile": "path fieldRef resourceFieldRef mode",
+    "ProjectedVolumeSource": "sources defaultMode",
+    "VolumeProjection": "secret downwardAPI configMap serviceAccountToken clusterTrustBundle podCertificate",
+    "SecretProjection": "@LocalObjectReference items - optional",
+    "ConfigMapProjection": "@LocalObjectReference items - optional",
+    "DownwardAPIProjection": "items",
+    "ServiceAccountTokenProjection": "audience expirationSeconds path",
+    "CSIVolumeSource": "driver readOnly fsType volumeAttributes nodePublishSecretRef",
+    "EphemeralVolumeSource": "volumeClaimTemplate",
+    "PersistentVolumeClaimTemplate": "metadata spec",
+    "ImageVolumeSource": "reference pullPolicy",
+    "AWSElasticBlockStoreVolumeSource": "volumeID fsType partition readOnly",
+    "GCEPersistentDiskVolumeSource": "pdName fsType partition readOnly",
+    "AzureDiskVolumeSource": "diskName diskURI cachingMode fsType readOnly kind",
+    "ISCSIVolumeSource": "targetPortal iqn lun iscsiInterface fsType readOnly portals chapAuthDiscovery - secretRef "
+    "chapAuthSession initiatorName",
+    "RBDVolumeSource": "monitors image fsType pool user keyring secretRef readOnly",
+    "CinderVolumeSource": "volumeID fsType readOnly secretRef",
+    "FCVolumeSource": "targetWWNs lun fsType readOnly wwids",
+}
+
+POD: Mapping[str, str] = {
+    "Pod": SPEC_STATUS,
+    "PodTemplate": "metadata template",
+    "PodTemplateSpec": "metadata spec",
+    "PodSpec": "volumes containers restartPolicy terminationGracePeriodSeconds activeDeadlineSeconds dnsPolicy "
+    "nodeSelector serviceAccountName serviceAccount nodeName hostNetwork hostPID hostIPC securityContext "
+    "imagePullSecrets hostname subdomain affinity schedulerName initContainers automountServiceAccountToken "
+    "tolerations hostAliases priorityClassName priority dnsConfig shareProcessNamespace readinessGates "
+    "runtimeClassName enableServiceLinks preemptionPolicy overhead topologySpreadConstraints ephemeralContainers "
+    "setHostnameAsFQDN os hostUsers schedulingGates resourceClaims resources hostnameOverride - schedulingGroup",
+    "Container": CONTAINER,
+    "EphemeralContainer": "@Container targetContainerName",
+    "ContainerPort": "name hostPort containerPort protocol hostIP",
+    "ContainerResizePolicy": "resourceName restartPolicy",
+    "EnvFromSource": "prefix configMapRef secretRef",
+    "ConfigMapEnvSource": "@LocalObjectReference optional",
+    "SecretEnvSource": "@LocalObjectReference optional",
+    "EnvVar": "name value valueFrom",
+    "EnvVarSource": "fieldRef resourceFieldRef configMapKeyRef secretKeyRef fileKeyRef",
+    "ObjectFieldSelector": "apiVersion fieldPath",
+    "ResourceFieldSelector": "containerName resource divisor",
+    "ConfigMapKeySelector": SECRET_REF,
+    "SecretKeySelector": SECRET_REF,
+    "FileKeySelector": "volumeName path key optional",
+    "LocalObjectReference": "name",
+    "ResourceRequirements": "limits requests claims",
+    "ResourceClaim": "name request",
+    "VolumeMount": "name readOnly mountPath subPath mountPropagation subPathExpr recursiveReadOnly",
+    "VolumeDevice": "name devicePath",
+    "Probe": "@ProbeHandler initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold "
+    "terminationGracePeriodSeconds",
+    "ProbeHandler": "exec httpGet tcpSocket grpc",
+    "Lifecycle": "postStart preStop stopSignal",
+    "LifecycleHandler": "exec httpGet tcpSocket sleep",
+    "ExecAction": "command",
+    "HTTPGetAction": "path port host scheme httpHeaders",
+    "HTTPHeader": "name value",
+    "TCPSocketAction": "port host",
+    "GRPCAction": "port service",
+    "SleepAction": "seconds",
+    "SecurityContext": "capabilities privileged seLinuxOptions runAsUser runAsNonRoot readOnlyRootFilesystem "
+    "allowPrivilegeEscalation runAsGroup procMount windowsOptions seccompProfile appArmorProfile",
+    "PodSecurityContext": "seLinuxOptions runAsUser runAsNonRoot supplementalGroups fsGroup runAsGroup sysctls "
+    "windowsOptions fsGroupChangePolicy seccompProfile appArmorProfile supplementalGroupsPolicy seLinuxChangePolicy",
+    "Capabilities": "add drop",
+    "SELinuxOptions": "user role type level",
+    "SeccompProfile": "type localhostProfile",
+    "AppArmorProfile": "type localhostProfile",
+    "Sysctl": "name value",
+    "Affinity": "nodeAffinity podAffinity podAntiAffinity",
+    "NodeAffinity": "requiredDuringSchedulingIgnoredDuringExecution preferredDuringSchedulingIgnoredDuringExecution",
+    "PodAffinity": "requiredDuringSchedulingIgnoredDuringExecution preferredDuringSchedulingIgnoredDuringExecution",
+    "PodAntiAffinity": "requiredDuringSchedulingIgnoredDuringExecution preferredDuringSchedulingIgnoredDuringExecution",
+    "NodeSelector": "nodeSelectorTerms",
+    "NodeSelectorTerm": "matchExpressions matchFields",
+    "NodeSelectorRequirement": "key operator values",
+    "PreferredSchedulingTerm": "weight preference",
+    "PodAffinityTerm": "labelSelector namespaces topologyKey namespaceSelector matchLabelKeys mismatchLabelKeys",
+    "WeightedPodAffinityTerm": "weight podAffinityTerm",
+    "TopologySpreadConstraint": "maxSkew topologyKey whenUnsatisfiable labelSelector minDomains nodeAffinityPolicy "
+    "nodeTaintsPolicy matchLabelKeys",
+    "Toleration": "key operator value effect tolerationSeconds",
+    "HostAlias": "ip hostnames",
+    "PodDNSConfig": "nameservers searches options",
+    "PodDNSConfigOption": "name value",
+    "PodReadinessGate": "conditionType",
+    "PodOS": "name",
+    "PodSchedulingGate": "name",
+    "PodSchedulingGroup": "podGroupName",
+    "PodResourceClaim": "name - resourceClaimName resourceClaimTemplateName",
+    "PodStatus": "phase conditions message reason hostIP podIP startTime containerStatuses qosClass "
+    "initContainerStatuses nominatedNodeName podIPs ephemeralContainerStatuses resize resourceClaimStatuses hostIPs "
+    "observedGeneration extendedResourceClaimStatus allocatedResources resources",
+    "PodCondition": "type status lastProbeTime lastTransitionTime reason message observedGeneration",
+    "PodIP": "ip",
+    "HostIP": "ip",
+    "PodResourceClaimStatus": "name resourceClaimName",
+    "ContainerStatus": "name state lastState ready restartCount image imageID containerID started "
+    "allocatedResources resources volumeMounts user allocatedResourcesStatus stopSignal",
+    "ContainerState": "waiting running terminated",
+    "ContainerStateWaiting": "reason message",
+    "ContainerStateRunning": "startedAt",
+    "ContainerStateTerminated": "exitCode signal reason message startedAt finishedAt containerID",
+}
+
+CORE: Mapping[str, str] = {
+    "Binding": "metadata target",
+    "ObjectReference": "kind namespace name uid apiVersion resourceVersion fieldPath",
+    "ConfigMap": "metadata data binaryData immutable",
+    "Secret": "metadata data type stringData immutable",
+    "SecretReference": "name namespace",
+    "Namespace": SPEC_STATUS,
+    "NamespaceSpec": "finalizers",
+    "NamespaceStatus": "phase conditions",
+    "NamespaceCondition": "type status - lastTransitionTime reason message",
+    "ServiceAccount": "metadata secrets imagePullSecrets automountServiceAccountToken",
+    "Service": SPEC_STATUS,
+    "ServiceSpec": "ports selector clusterIP type externalIPs - sessionAffinity loadBalancerIP "
+    "loadBalancerSourceRanges externalName externalTrafficPolicy healthCheckNodePort publishNotReadyAddresses "
+    "sessionAffinityConfig - - ipFamilyPolicy clusterIPs ipFamilies allocateLoadBalancerNodePorts loadBalancerClass "
+    "internalTrafficPolicy trafficDistribution",
+    "ServicePort": "name protocol port targetPort nodePort appProtocol",
+    "ServiceStatus": "loadBalancer conditions",
+    "SessionAffinityConfig": "clientIP",
+    "ClientIPConfig": "timeoutSeconds",
+    "LoadBalancerStatus": "ingress",
+    "LoadBalancerIngress": "ip hostname ipMode ports",
+    "Endpoints": "metadata subsets",
+    "EndpointSubset": "addresses notReadyAddresses ports",
+    "EndpointAddress": "ip targetRef hostname nodeName",
+    "EndpointPort": "name port protocol appProtocol",
+    "ReplicationController": SPEC_STATUS,
+    "ReplicationControllerSpec": "replicas selector template minReadySeconds",
+    "ReplicationControllerStatus": "replicas fullyLabeledReplicas observedGeneration readyReplicas availableReplicas "
+    "conditions",
+    "ResourceQuota": SPEC_STATUS,
+    "ResourceQuotaSpec": "hard scopes scopeSelector",
+    "ResourceQuotaStatus": "hard used",
+    "ScopeSelector": "matchExpressions",
+    "ScopedResourceSelectorRequirement": "scopeName operator values",
+    "LimitRange": "metadata spec",
+    "LimitRangeSpec": "limits",
+    "LimitRangeItem": "type max min default defaultRequest maxLimitRequestRatio",
+    "Event": "metadata involvedObject reason message source firstTimestamp lastTimestamp count type eventTime series "
+    "action related reportingComponent reportingInstance",
+    "EventSeries": "count lastObservedTime",
+    "EventSource": "component host",
+    "Node": SPEC_STATUS,
+    "NodeSpec": "podCIDR externalID providerID unschedulable taints configSource podCIDRs",
+    "Taint": "key value effect timeAdded",
+    "NodeStatus": "capacity allocatable phase conditions addresses daemonEndpoints nodeInfo images volumesInUse "
+    "volumesAttached config runtimeHandlers features declaredFeatures",
+    "NodeCondition": "type status lastHeartbeatTime lastTransitionTime reason message",
+    "NodeAddress": "type address",
+    "NodeDaemonEndpoints": "kubeletEndpoint",
+    "DaemonEndpoint": "Port",
+    "NodeSystemInfo": "machineID systemUUID bootID kernelVersion osImage containerRuntimeVersion kubeletVersion "
+    "kubeProxyVersion operatingSystem architecture swap",
+    "ContainerImage": "names sizeBytes",
+    "AttachedVolume": "name devicePath",
+    "NodeFeatures": "supplementalGroupsPolicy",
+    "PersistentVolume": SPEC_STATUS,
+    "PersistentVolumeSpec": "capacity @PersistentVolumeSource accessModes claimRef persistentVolumeReclaimPolicy "
+    "storageClassName mountOptions volumeMode nodeAffinity volumeAttributesClassName",
+    "PersistentVolumeSource": "gcePersistentDisk awsElasticBlockStore hostPath - nfs - - - - fc - - - - - azureDisk "
+    "- - - local - csi",
+    "LocalVolumeSource": "path fsType",
+    "CSIPersistentVolumeSource": "driver volumeHandle readOnly fsType volumeAttributes controllerPublishSecretRef "
+    "nodeStageSecretRef nodePublishSecretRef controllerExpandSecretRef nodeExpandSecretRef",
+    "VolumeNodeAffinity": "required",
+    "PersistentVolumeStatus": "phase message reason lastPhaseTransitionTime",
+    "PersistentVolumeClaim": SPEC_STATUS,
+    "PersistentVolumeClaimSpec": "accessModes resources volumeName selector storageClassName volumeMode dataSource "
+    "dataSourceRef volumeAttributesClassName",
+    "VolumeResourceRequirements": "limits requests",
+    "TypedLocalObjectReference": "apiGroup kind name",
+    "TypedObjectReference": "apiGroup kind name namespace",
+    "PersistentVolumeClaimStatus": "phase accessModes capacity conditions allocatedResources - "
+    "allocatedResourceStatuses currentVolumeAttributesClassName modifyVolumeStatus",
+    "PersistentVolumeClaimCondition": "type status lastProbeTime lastTransitionTime reason message",
+    "TopologySelectorTerm": "matchLabelExpressions",
+    "TopologySelectorLabelRequirement": "key values",
+}
+
+APPS: Mapping[str, str] = {
+    "Deployment": SPEC_STATUS,
+    "DeploymentSpec": "replicas selector template strategy minReadySeconds revisionHistoryLimit paused - "
+    "progressDeadlineSeconds",
+    "DeploymentStrategy": "type rollingUpdate",
+    "RollingUpdateDeployment": "maxUnavailable maxSurge",
+    "DeploymentStatus": "observedGeneration replicas updatedReplicas availableReplicas unavailableReplicas conditions "
+    "readyReplicas collisionCount terminatingReplicas",
+    "DeploymentCondition": "type status - reason message lastUpdateTime lastTransitionTime",
+    "ReplicaSet": SPEC_STATUS,
+    "ReplicaSetSpec": "replicas selector template minReadySeconds",
+    "ReplicaSetStatus": "replicas fullyLabeledReplicas observedGeneration readyReplicas availableReplicas conditions "
+    "terminatingReplicas",
+    "ReplicaSetCondition": CONDITION,
+    "StatefulSet": SPEC_STATUS,
+    "StatefulSetSpec": "replicas selector template volumeClaimTemplates serviceName podManagementPolicy "
+    "updateStrategy revisionHistoryLimit minReadySeconds persistentVolumeClaimRetentionPolicy ordinals",
+    "StatefulSetUpdateStrategy": "type rollingUpdate",
+    "RollingUpdateStatefulSetStrategy": "partition maxUnavailable",
+    "StatefulSetPersistentVolumeClaimRetentionPolicy": "whenDeleted whenScaled",
+    "StatefulSetOrdinals": "start",
+    "StatefulSetStatus": "observedGeneration replicas readyReplicas currentReplicas updatedReplicas currentRevision "
+    "updateRevision - collisionCount conditions availableReplicas",
+    "StatefulSetCondition": CONDITION,
+    "DaemonSet": SPEC_STATUS,
+    "DaemonSetSpec": "selector template updateStrategy minReadySeconds - revisionHistoryLimit",
+    "DaemonSetUpdateStrategy": "type rollingUpdate",
+    "RollingUpdateDaemonSet": "maxUnavailable maxSurge",
+    "DaemonSetStatus": "currentNumberScheduled numberMisscheduled desiredNumberScheduled numberReady "
+    "observedGeneration updatedNumberScheduled numberAvailable numberUnavailable collisionCount conditions",
+    "DaemonSetCondition": CONDITION,
+    "ControllerRevision": "metadata data revision",
+}
+
+BATCH: Mapping[str, str] = {
+    "Job": SPEC_STATUS,
+    "JobSpec": "parallelism completions activeDeadlineSeconds selector manualSelector template backoffLimit "
+    "ttlSecondsAfterFinished completionMode suspend podFailurePolicy backoffLimitPerIndex maxFailedIndexes "
+    "podReplacementPolicy managedBy successPolicy",
+    "JobStatus": "conditions startTime completionTime active succeeded failed completedIndexes "
+    "uncountedTerminatedPods ready failedIndexes terminating",
+    "JobCondition": "type status lastProbeTime lastTransitionTime reason message",
+    "UncountedTerminatedPods": "succeeded failed",
+    "CronJob": SPEC_STATUS,
+    "CronJobSpec": "schedule startingDeadlineSeconds concurrencyPolicy suspend jobTemplate "
+    "successfulJobsHistoryLimit failedJobsHistoryLimit timeZone",
+    "CronJobStatus": "active - - lastScheduleTime lastSuccessfulTime",
+    "JobTemplateSpec": "metadata spec",
+    "PodFailurePolicy": "rules",
+    "PodFailurePolicyRule": "action onExitCodes onPodConditions",
+    "PodFailurePolicyOnExitCodesRequirement": "containerName operator values",
+    "PodFailurePolicyOnPodConditionsPattern": "type status",
+    "SuccessPolicy": "rules",
+    "SuccessPolicyRule": "succeededIndexes succeededCount",
+}
+
+POLICY: Mapping[str, str] = {
+    "Eviction": "metadata deleteOptions",
+    "PodDisruptionBudget": SPEC_STATUS,
+    "PodDisruptionBudgetSpec": "minAvailable selector maxUnavailable unhealthyPodEvictionPolicy",
+    "PodDisruptionBudgetStatus": "observedGeneration disruptedPods disruptionsAllowed currentHealthy desiredHealthy "
+    "expectedPods conditions",
+}
+
+RBAC: Mapping[str, str] = {
+    "Role": "metadata rules",
+    "ClusterRole": "metadata rules aggregationRule",
+    "AggregationRule": "clusterRoleSelectors",
+    "PolicyRule": "verbs apiGroups resources resourceNames nonResourceURLs",
+    "RoleBinding": "metadata subjects roleRef",
+    "ClusterRoleBinding": "metadata subjects roleRef",
+    "Subject": "kind apiGroup name namespace",
+    "RoleRef": "apiGroup kind name",
+}
+
+REVIEWS: Mapping[str, str] = {
+    "TokenReview": SPEC_STATUS,
+    "TokenReviewSpec": "token audiences",
+    "SelfSubjectReview": "metadata status",
+    "SubjectAccessReview": SPEC_STATUS,
+    "LocalSubjectAccessReview": SPEC_STATUS,
+    "SelfSubjectAccessReview": SPEC_STATUS,
+    "SelfSubjectRulesReview": SPEC_STATUS,
+    "SubjectAccessReviewSpec": "resourceAttributes nonResourceAttributes user groups extra uid",
+    "SelfSubjectAccessReviewSpec": "resourceAttributes nonResourceAttributes",
+    "SelfSubjectRulesReviewSpec": "namespace",
+    "ResourceAttributes": "namespace verb group version resource subresource name fieldSelector labelSelector",
+    "NonResourceAttributes": "path verb",
+    "TokenReviewStatus": "authenticated user error audiences",
+    "SelfSubjectReviewStatus": "userInfo",
+    "UserInfo": "username uid groups extra",
+    "SubjectAccessReviewStatus": "allowed reason evaluationError denied",
+    "SubjectRulesReviewStatus": "resourceRules nonResourceRules incomplete evaluationError",
+}
+
+STORAGE: Mapping[str, str] = {
+    "StorageClass": "metadata provisioner parameters reclaimPolicy mountOptions allowVolumeExpansion "
+    "volumeBindingMode allowedTopologies",
+    "CSIDriver": "metadata spec",
+    "CSIDriverSpec": "attachRequired podInfoOnMount volumeLifecycleModes storageCapacity fsGroupPolicy tokenRequests "
+    "requiresRepublish seLinuxMount nodeAllocatableUpdatePeriodSeconds serviceAccountTokenInSecrets "
+    "preventPodSchedulingIfMissing",
+    "TokenRequest": "audience expirationSeconds",
+    "CSINode": "metadata spec",
+    "CSINodeSpec": "drivers",
+    "CSINodeDriver": "name nodeID topologyKeys allocatable",
+    "VolumeNodeResources": "count",
+    "CSIStorageCapacity": "metadata nodeTopology storageClassName capacity maximumVolumeSize",
+    "VolumeAttachment": SPEC_STATUS,
+    "VolumeAttachmentSpec": "attacher source nodeName",
+    "VolumeAttachmentSource": "persistentVolumeName inlineVolumeSpec",
+    "VolumeAttachmentStatus": "attached attachmentMetadata attachError detachError",
+    "VolumeError": "time message errorCode",
+}
+
+RESOURCE: Mapping[str, str] = {
+    "ResourceClaim": SPEC_STATUS,
+    "ResourceClaimSpec": "devices",
+    "ResourceClaimTemplate": "metadata spec",
+    "ResourceClaimTemplateSpec": "metadata spec",
+    "DeviceClaim": "requests constraints config",
+    "DeviceRequest": "name exactly firstAvailable",
+    "ExactDeviceRequest": "deviceClassName selectors allocationMode count adminAccess tolerations capacity",
+    "DeviceSubRequest": "name deviceClassName selectors allocationMode count tolerations capacity",
+    "CapacityRequirements": "requests",
+    "DeviceSelector": "cel",
+    "CELDeviceSelector": "expression",
+    "DeviceConstraint": "requests matchAttribute distinctAttribute",
+    "DeviceClaimConfiguration": "requests @DeviceConfiguration",
+    "DeviceConfiguration": "opaque",
+    "OpaqueDeviceConfiguration": "driver parameters",
+    "DeviceToleration": "key operator value effect tolerationSeconds",
+    "ResourceClaimStatus": "allocation reservedFor - devices",
+    "AllocationResult": "devices - nodeSelector - allocationTimestamp",
+    "DeviceAllocationResult": "results config",
+    "DeviceRequestAllocationResult": "request driver pool device adminAccess tolerations bindingConditions "
+    "bindingFailureConditions shareID consumedCapacity",
+    "DeviceAllocationConfiguration": "source requests @DeviceConfiguration",
+    "ResourceClaimConsumerReference": "apiGroup - resource name uid",
+    "AllocatedDeviceStatus": "driver pool device conditions data networkData shareID",
+    "NetworkDeviceData": "interfaceName ips hardwareAddress",
+    "DeviceClass": "metadata spec",
+    "DeviceClassSpec": "selectors config - extendedResourceName",
+    "DeviceClassConfiguration": "@DeviceConfiguration",
+    "ResourceSlice": "metadata spec",
+    "ResourceSliceSpec": "driver pool nodeName nodeSelector allNodes devices perDeviceNodeSelection sharedCounters",
+    "ResourcePool": "name generation resourceSliceCount",
+    "Device": "name attributes capacity consumesCounters nodeName nodeSelector allNodes taints bindsToNode "
+    "bindingConditions bindingFailureConditions allowMultipleAllocations",
+    "DeviceAttribute": "- int bool string version ints bools strings versions",
+    "DeviceCapacity": "value requestPolicy",
+    "CapacityRequestPolicy": "default - validValues validRange",
+    "CapacityRequestPolicyRange": "min max step",
+    "DeviceCounterConsumption": "counterSet counters",
+    "CounterSet": "name counters",
+    "Counter": "value",
+    "DeviceTaint": "key value effect timeAdded",
+}
+
+OTHERS: Mapping[str, Mapping[str, str]] = {
+    "scheduling": {"PriorityClass": "metadata value globalDefault description preemptionPolicy"},
+    "coordination": {
+        "Lease": "metadata spec",
+        "LeaseSpec": "holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions strategy "
+        "preferredHolder",
+    },
+    "events": {
+        "Event": "metadata eventTime series reportingController reportingInstance action reason regarding related "
+        "note type deprecatedSource deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedCount",
+        "EventSeries": "count lastObservedTime",
+    },
+    "autoscaling": {
+        "Scale": SPEC_STATUS,
+        "ScaleSpec": "replicas",
+        "ScaleStatus": "replicas selector",
+    },
+    "node": {
+        "RuntimeClass": "metadata handler overhead scheduling",
+        "Overhead": "podFixed",
+        "Scheduling": "nodeSelector tolerations",
+    },
+    "networking": {
+        "Ingress": SPEC_STATUS,
+        "IngressSpec": "defaultBackend tls rules ingressClassName",
+        "IngressStatus": "loadBalancer",
+        "IngressLoadBalancerStatus": "ingress",
+        "IngressLoadBalancerIngress": "ip hostname - ports",
+        "IngressTLS": "hosts secretName",
+        "IngressRule": "host @IngressRuleValue",
+        "IngressRuleValue": "http",
+        "HTTPIngressRuleValue": "paths",
+        "HTTPIngressPath": "path backend pathType",
+        "IngressBackend": "- - resource service",
+        "IngressServiceBackend": "name port",
+        "ServiceBackendPort": "name number",
+        "IngressClass": "metadata spec",
+        "IngressClassSpec": "controller parameters",
+        "NetworkPolicy": "metadata spec",
+        "NetworkPolicySpec": "podSelector ingress egress policyTypes",
+        "NetworkPolicyIngressRule": "ports from",
+        "NetworkPolicyEgressRule": "ports to",
+        "NetworkPolicyPort": "protocol port endPort",
+        "NetworkPolicyPeer": "podSelector namespaceSelector ipBlock",
+        "IPBlock": "cidr except",
+    },
+}
+
+NUMBERS: Mapping[str, Mapping[str, str]] = {
+    "meta": META,
+    "core": {**POD, **POD_SOURCES, **CORE},
+    "apps": APPS,
+    "batch": BATCH,
+    "policy": POLICY,
+    "rbac": RBAC,
+    "authentication": REVIEWS,
+    "authorization": REVIEWS,
+    "storage": STORAGE,
+    "resource": RESOURCE,
+    **OTHERS,
+}
+"""By the first part of the models' file name, then by type."""
+
+BYTES = frozenset({"core.Secret.data", "core.ConfigMap.binaryData"})
+"""Maps whose values are bytes; JSON shows them in base64."""
+
+ZERO_COUNTS = frozenset(
+    {
+        "replicas", "terminationGracePeriodSeconds", "gracePeriodSeconds", "parallelism", "completions",
+        "backoffLimit", "tolerationSeconds", "storageClassName", "minReplicas", "defaultMode", "mode",
+        "automountServiceAccountToken", "enableServiceLinks", "optional", "runAsNonRoot", "privileged",
+        "allowPrivilegeEscalation", "readOnlyRootFilesystem", "runAsUser", "runAsGroup", "fsGroup", "partition",
+        "revisionHistoryLimit", "ttlSecondsAfterFinished", "progressDeadlineSeconds", "suspend", "hostUsers",
+        "immutable", "orphanDependents", "controller", "blockOwnerDeletion", "holderIdentity", "leaseTransitions",
+        "attachRequired", "podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount",
+        "allowVolumeExpansion", "priority", "successfulJobsHistoryLimit", "failedJobsHistoryLimit",
+        "allocateLoadBalancerNodePorts", "shareProcessNamespace", "manualSelector", "apiGroup", "int", "bool", "string",
+        "allNodes", "adminAccess", "unavailableReplicas", "count", "volumeAttributesClassName", "type",
+    }
+)  # fmt: skip
+"""Optional members whose zero value says something; of all others it is the same as nothing."""
