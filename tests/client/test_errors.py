@@ -47,9 +47,19 @@ def test_each_reason_has_its_class(code: int, reason: str, want: type[errors.Api
     assert (code, reason) == (error.code, error.reason)
 
 
-def test_a_version_from_the_future_is_named_by_its_cause() -> None:
-    body = status_body(504, "Timeout", causes=[{"reason": "ResourceVersionTooLarge", "message": "Too large"}])
-
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(
+            status_body(504, "Timeout", causes=[{"reason": "ResourceVersionTooLarge", "message": "x"}]),
+            id="by its cause",
+        ),
+        pytest.param(
+            status_body(504, "Timeout", "Too large resource version: 9, current: 5"), id="by the text of older servers"
+        ),
+    ],
+)
+def test_a_version_from_the_future_is_named(body: dict[str, Any]) -> None:
     assert errors.ResourceVersionTooLarge is type(answer(504, body))
 
 

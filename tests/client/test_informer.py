@@ -268,6 +268,24 @@ def test_a_restarted_server_that_lost_its_past_is_believed() -> None:
     run_virtual(story())
 
 
+def test_a_version_that_the_server_never_reached_is_let_go() -> None:
+    async def story() -> None:
+        async with scene("a") as stage:
+            await stage.watching()
+            too_large = refuse(504, "Timeout", message="Too large resource version: 101, current: 11")
+            stage.server.script.extend([too_large, too_large])
+            stage.pods.version = 10
+            stage.pods.objects.clear()
+            stage.pods.history.clear()
+            stage.pods.end()
+            await until(lambda: not stage.server.script)
+            stage.pods.put("b")
+            await stage.caught_up()
+            assert sorted(stage.journal.lines[1:]) == ["add b", "delete a"]
+
+    run_virtual(story())
+
+
 @pytest.mark.parametrize(
     ("answer", "lists"),
     [

@@ -198,6 +198,7 @@ _BY_REASON: dict[str, type[ApiError]] = {
 }
 
 _TOO_LARGE_VERSION = "ResourceVersionTooLarge"
+_TOO_LARGE_TEXT = "Too large resource version"
 _LONGEST_QUOTED_BODY = 512
 _STATUS = msgspec.json.Decoder(Status)
 
@@ -209,12 +210,14 @@ def error_of_status(status: Status, *, server: str, request: str, retry_after: f
     details = status.details or StatusDetails()
     causes = tuple(details.causes or ())
     error_type = _BY_REASON.get(reason) or _BY_CODE.get(code, ApiError)
-    if any(cause.reason == _TOO_LARGE_VERSION for cause in causes):
+    # parity: older servers say so in the message only (IsTooLargeResourceVersion in the reflector)
+    message = status.message or ""
+    if message.startswith(_TOO_LARGE_TEXT) or any(cause.reason == _TOO_LARGE_VERSION for cause in causes):
         error_type = ResourceVersionTooLarge
     if retry_after is None and details.retry_after_seconds:
         retry_after = float(details.retry_after_seconds)
     return error_type(
-        status.message or "the server gave no message",
+        message or "the server gave no message",
         server=server,
         request=request,
         code=code,

@@ -16,6 +16,7 @@ import msgspec
 
 from stowplan.client.backoff import jittered
 from stowplan.client.errors import BadResponse, ClientError, ConfigError, LeadershipLost, NotFound
+from stowplan.client.lease_events import LeaseEvents
 from stowplan.client.paths import LEASES
 from stowplan.client.timestamps import rfc3339_micro
 from stowplan.client.transport import ApiClient, encode
@@ -82,6 +83,7 @@ class LeaderElector:
         clock: Clock,
         rng: random.Random,
         on_new_leader: Callable[[str], None] | None = None,
+        events: LeaseEvents | None = None,
     ) -> None:
         assert identity, "a candidate needs an identity"
         self.identity = identity
@@ -90,6 +92,7 @@ class LeaderElector:
         self._clock = clock
         self._rng = rng
         self._on_new_leader = on_new_leader
+        self._events = events
         self._lease: dict[str, Any] | None = None
         self._observed = _Spec()
         self._observed_at = 0.0
@@ -141,6 +144,7 @@ class LeaderElector:
             await asyncio.wait({leading, renewing}, timeout=_STOP_PATIENCE if lost else None)
             if not lost and self.settings.release_on_cancel:
                 await self._release()
+            self._tell("stopped leading")
 
     async def _acquire(self) -> None:
         _LOG.info("Attempting to acquire leader lease %s...", self._place)
@@ -148,6 +152,7 @@ class LeaderElector:
             acquired = await self._try_to_hold()
             self._report()
             if acquired:
+                self._tell("became leader")
                 _LOG.info("Successfully acquired lease %s", self._place)
                 return
             await asyncio.sleep(jittered(self.settings.retry_period, JITTER, self._rng))
@@ -284,6 +289,10 @@ class LeaderElector:
         _LOG.info("New leader of lease %s: %s", self._place, self.leader)
         if self._on_new_leader is not None:
             self._on_new_leader(self.leader)
+
+    def _tell(self, what: str) -> None:
+        if self._events is not None and self._lease is not None:
+            self._events.tell(self._lease, f"{self.identity} {what}")
 
     @property
     def _path(self) -> str:
