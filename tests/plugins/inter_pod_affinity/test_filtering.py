@@ -271,7 +271,7 @@ def said_of(home: Node, setting: Setting, incoming: Pod) -> str | None:
 # --- the kernel and its twin
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(cases())
 def test_kernel_agrees_with_its_twin(case: Case) -> None:
     setting, incoming, _ = case
@@ -284,7 +284,7 @@ def test_kernel_agrees_with_its_twin(case: Case) -> None:
     assert want == {name: why.message if (why := answer.on(name)) else None for name in want}
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(cases())
 def test_worlds_agree_with_the_twin(case: Case) -> None:
     setting, incoming, changes = case
@@ -296,7 +296,7 @@ def test_worlds_agree_with_the_twin(case: Case) -> None:
     assert want == judged(setting, incoming, changes)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(cases())
 def test_a_world_is_judged_like_a_cluster_in_which_it_came_true(case: Case) -> None:
     setting, incoming, changes = case
@@ -307,7 +307,7 @@ def test_a_world_is_judged_like_a_cluster_in_which_it_came_true(case: Case) -> N
     assert want == judged(setting, incoming, changes)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(cases())
 def test_all_rows_any_subset_and_single_rows_agree(case: Case) -> None:
     setting, incoming, _ = case
