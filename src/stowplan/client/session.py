@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import aiohttp
-from yarl import URL
 
 from stowplan.client.errors import (
     BadResponse,
@@ -75,7 +74,7 @@ class Session:
         connect = self._connect_timeout if total is None else min(total, self._connect_timeout)
         return await self._session.request(
             call.method,
-            URL(call.url, encoded=True),
+            call.url,
             data=call.body,
             headers=call.headers,
             allow_redirects=False,
