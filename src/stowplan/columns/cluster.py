@@ -101,7 +101,7 @@ class Cluster:
     def assume(self, pod: PodInfo, node_name: str) -> None:
         """Count a pod on a node before the API knows of it."""
         assert pod.uid not in self._placed, f"{pod.key} is placed already"
-        self._place(pod, node_name, assumed=True)
+        self._place(pod.on_node(node_name), node_name, assumed=True)
 
     def forget(self, uid: str) -> None:
         """Take back an assumption; a pod that was confirmed meanwhile stays."""

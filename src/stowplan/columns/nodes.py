@@ -16,6 +16,7 @@ from stowplan.columns.images import Images
 from stowplan.columns.interning import Interner
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.ports import PortColumns
+from stowplan.columns.volume_uses import VolumeUses
 
 PODS: Final = "pods"
 CPU: Final = "cpu"
@@ -61,6 +62,7 @@ class NodeTable:
         self.nonzero_memory = self.table.column(np.int64, 0)
         self.ports = PortColumns(self.table)
         self.images = Images()
+        self.volumes = VolumeUses()
         self._allocatable: dict[str, Column[np.int64]] = {}
         self._requested: dict[str, Column[np.int64]] = {}
         self._labels: dict[str, LabelColumn] = {}
@@ -142,6 +144,8 @@ class NodeTable:
         self.pods_on[row].append(pod)
         self._load(row, pod, 1)
         self.ports.set(row, pod.cls.host_ports, True)
+        if pod.cls.spec.volumes:
+            self.volumes.place(row, pod.cls)
 
     def leave(self, row: int, pod: PodInfo) -> None:
         """Stop counting a pod."""
@@ -151,6 +155,8 @@ class NodeTable:
         pods.pop()
         self._load(row, pod, -1)
         self.ports.set(row, pod.cls.host_ports, False)
+        if pod.cls.spec.volumes:
+            self.volumes.leave(row, pod.cls)
 
     def _load(self, row: int, pod: PodInfo, by: int) -> None:
         cls = pod.cls

@@ -1,6 +1,8 @@
 """Objects that are neither nodes nor placed pods: volumes, claims, services, budgets, namespaces, devices."""
 
+from collections import deque
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, Final, TypeVar, final
 
 from stowplan.api.meta import KubeObject
@@ -8,17 +10,20 @@ from stowplan.api.meta import KubeObject
 K = TypeVar("K", bound=KubeObject)
 
 EMPTY: Final[Mapping[str, Any]] = {}
+KEPT: Final = 65_536
+"""How many changes per type are remembered."""
 
 
 @final
 class ObjectStore:
     """Per type, key to record, with a generation per type for whoever derives something from it."""
 
-    __slots__ = ("_by_type", "_generations")
+    __slots__ = ("_by_type", "_changed", "_generations")
 
     def __init__(self) -> None:
         self._by_type: dict[type[KubeObject], dict[str, KubeObject]] = {}
         self._generations: dict[type[KubeObject], int] = {}
+        self._changed: dict[type[KubeObject], deque[str]] = {}
 
     def put(self, obj: KubeObject) -> KubeObject | None:
         """Store an object; returns the one it replaces."""
@@ -26,7 +31,7 @@ class ObjectStore:
         stored = self._by_type.setdefault(kind, {})
         old = stored.get(obj.key)
         stored[obj.key] = obj
-        self._generations[kind] = self._generations.get(kind, 0) + 1
+        self._count(kind, obj.key)
         return old
 
     def drop(self, kind: type[K], key: str) -> K | None:
@@ -34,7 +39,7 @@ class ObjectStore:
         old = self._by_type.get(kind, {}).pop(key, None)
         if old is None:
             return None
-        self._generations[kind] += 1
+        self._count(kind, key)
         assert isinstance(old, kind)
         return old
 
@@ -50,3 +55,17 @@ class ObjectStore:
     def generation(self, kind: type[KubeObject]) -> int:
         """Grows with every change to objects of a type."""
         return self._generations.get(kind, 0)
+
+    def changed_since(self, kind: type[KubeObject], generation: int) -> list[str] | None:
+        """Keys of objects that came, changed or went after a generation; None when that is no longer known."""
+        missing = self.generation(kind) - generation
+        if not missing:
+            return []
+        changed = self._changed[kind]
+        if missing > len(changed):
+            return None
+        return list(islice(reversed(changed), missing))
+
+    def _count(self, kind: type[KubeObject], key: str) -> None:
+        self._generations[kind] = self._generations.get(kind, 0) + 1
+        self._changed.setdefault(kind, deque(maxlen=KEPT)).append(key)

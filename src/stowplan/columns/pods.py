@@ -92,6 +92,11 @@ class PodInfo:
         """When the kubelet started it, if it did."""
         return pod_start_seconds(self.pod)
 
+    def on_node(self, node_name: str) -> "PodInfo":
+        """The same pod as if it were bound to a node."""
+        spec = msgspec.structs.replace(self.pod.spec, node_name=node_name)
+        return PodInfo(msgspec.structs.replace(self.pod, spec=spec), self.cls)
+
     def __repr__(self) -> str:
         return f"PodInfo({self.key})"
 

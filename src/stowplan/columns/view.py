@@ -14,7 +14,7 @@ from stowplan.columns.term_counts import TermCounts
 from stowplan.goarith import IntN
 
 if TYPE_CHECKING:
-    from stowplan.columns.journal import Journal
+    from stowplan.columns.journal import Changed, Journal
 
 
 @final
@@ -55,6 +55,10 @@ class View:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def changes_since(self, generation: int) -> "Mapping[int, Changed] | None":
+        """The rows that changed after a generation, each with all its changes; None when that is no longer known."""
+        return self._journal.since(generation)
 
     def row_of(self, name: str) -> int | None:
         """The row of a node that exists."""

@@ -154,16 +154,16 @@ class Stage:
 
     def play(self, event: Event) -> list[str] | None:
         """Apply an event and name the parked pods it wakes; None when it cannot happen any more."""
+        # parity: in the recordings the parked pods hear of evictions together with the first event that follows
+        unheard, self._unheard = self._unheard, []
         events = self._apply(event)
         if events is None:
             return None
-        # parity: in the recordings the parked pods hear of evictions together with the first event that follows
-        events, self._unheard = [*self._unheard, *events], []
         view = self.cluster.view()
         woken = set()
         for pod, plugins in self.parked.values():
             table = self._wake_tables[pod.cls.spec.scheduler_name or DEFAULT_SCHEDULER_NAME]
-            if any(table.wakes(pod, plugins, happened, view) for happened in events):
+            if any(table.wakes(pod, plugins, happened, view) for happened in (*unheard, *events)):
                 woken.add(pod.key)
         return sorted(woken)
 
