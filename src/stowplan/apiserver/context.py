@@ -3,6 +3,7 @@
 import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from stowplan.apiserver.options import ServerOptions
@@ -66,6 +67,12 @@ class Api:
 
 def timestamp(seconds: float) -> str:
     """A moment to the second."""
+    return _second(int(seconds))
+
+
+@lru_cache(maxsize=64)
+def _second(seconds: int) -> str:
+    # perf: thousands of objects are written in one second
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

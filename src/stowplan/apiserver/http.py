@@ -4,6 +4,7 @@ Every request is authenticated before anything else but its health is looked at.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping
 from typing import Any, final
@@ -158,6 +159,8 @@ async def _stream(request: web.BaseRequest, streamed: Streamed) -> web.StreamRes
         if transport is not None:
             transport.abort()
 
-    await streamed.run(Sink(response.write, abort))
-    await response.write_eof()
+    # a reader that goes away ends the stream; there is nobody left to tell
+    with contextlib.suppress(ConnectionError):
+        await streamed.run(Sink(response.write, abort))
+        await response.write_eof()
     return response

@@ -5,6 +5,7 @@ Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go, pkg
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -148,8 +149,14 @@ def label_faults(labels: Mapping[str, str], field: str) -> Iterator[Cause]:
             yield invalid_value(field, value, LABEL_VALUE_TEXT)
 
 
-def qualified_faults(key: str) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def qualified_faults(key: str) -> tuple[str, ...]:
     """What is wrong with the key of a label, an annotation or a taint."""
+    # perf: the same few keys come with every object
+    return tuple(_qualified_faults(key))
+
+
+def _qualified_faults(key: str) -> Iterator[str]:
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         yield "a valid label key must consist of alphanumeric characters, '-', '_' or '.', with an optional DNS subdomain prefix and '/'"  # noqa: E501

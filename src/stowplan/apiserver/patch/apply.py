@@ -96,7 +96,7 @@ def _refusal(conflicts: list[tuple[Manager, set[Path]]]) -> ApiError:
         via = f' with subresource "{other.subresource}"' if other.subresource else ""
         who = f'conflict with "{other.name}"{via}'
         if other.operation == UPDATE:
-            who += f" using {other.api_version}"
+            who += f" using {other.api_version} at {other.time}"
         listed = sorted(describe(path) for path in paths)
         causes += [Cause("FieldManagerConflict", who, path) for path in listed]
         lines.append(f"{who}: {listed[0]}" if total == 1 else f"{who}:\n" + "\n".join(f"- {path}" for path in listed))

@@ -47,13 +47,7 @@ def selectors(api: Api, call: Call) -> tuple[LabelSelector | None, FieldSelector
         if field_text:
             fields = api.fields.parse(call.resource.storage, field_text)
     except BadFieldSelectorError as error:
-        if call.resource.custom is not None:
-            raise bad_request(str(error)) from None
-        where = f"{call.resource.group or ''}/{call.resource.version}".lstrip("/")
-        raise bad_request(
-            f'Unable to find "{where}, Resource={call.resource.plural}" that match label selector "{label_text}", '
-            f'field selector "{field_text}": {error}'
-        ) from None
+        raise bad_request(str(error)) from None
     return labels, fields
 
 
