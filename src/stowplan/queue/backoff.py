@@ -35,7 +35,7 @@ class Backoff:
         doublings = tries - 1
         if doublings >= 64 or self.initial * 2**doublings > self.most:
             return self.most
-        return self.initial * 2**doublings
+        return self.initial * float(2**doublings)
 
     def waits(self, pod: QueuedPod, now: float) -> bool:
         """Whether the pod still has to wait; through the whole of the window in which its back-off ends."""
