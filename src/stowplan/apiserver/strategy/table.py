@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stowplan.apiserver.context import Api
+from stowplan.apiserver.resources.types import Resource
 from stowplan.apiserver.strategy import cluster, namespaces, pods, services, workloads
 
 Json = dict[str, Any]
@@ -23,6 +24,11 @@ def reset_status(_api: Api, value: Json) -> None:
     value["status"] = {}
 
 
+def drop_status(_api: Api, value: Json) -> None:
+    """A new object of a custom kind does not even have an empty one."""
+    value.pop("status", None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
     """What one kind does at the moments of its life."""
@@ -35,6 +41,7 @@ class Strategy:
 
 PLAIN = Strategy()
 WITH_STATUS = Strategy(create=reset_status)
+CUSTOM_WITH_STATUS = Strategy(create=drop_status)
 
 STRATEGIES: Mapping[str, Strategy] = {
     "pods": Strategy(create=pods.prepare_pod, update=pods.keep_pod, update_status=pods.keep_pod_status),
@@ -60,6 +67,9 @@ STRATEGIES: Mapping[str, Strategy] = {
 """By storage name; other kinds are plain, and lose the status they are created with when they have one."""
 
 
-def strategy_for(storage: str, *, has_status: bool) -> Strategy:
+def strategy_for(resource: Resource) -> Strategy:
     """The strategy of one kind."""
-    return STRATEGIES.get(storage, WITH_STATUS if has_status else PLAIN)
+    has_status = "status" in resource.subresources
+    if resource.custom is not None:
+        return CUSTOM_WITH_STATUS if has_status else PLAIN
+    return STRATEGIES.get(resource.storage, WITH_STATUS if has_status else PLAIN)

@@ -78,7 +78,7 @@ def complete_new(api: Api, call: Call, value: dict[str, Any]) -> None:
         admit_pod(api, call, value)
     elif resource.storage == "persistentvolumeclaims":
         admit_claim(api, value)
-    strategy_for(resource.storage, has_status="status" in resource.subresources).create(api, value)
+    strategy_for(resource).create(api, value)
     name = value["metadata"].get("name", "")
     causes = [*metadata_faults(resource.storage, value["metadata"]), *validate_new(resource.storage, value)]
     if causes:

@@ -40,7 +40,7 @@ def update(api: Api, call: Call) -> Reply:
         raise bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})")
     entry = api.table(call.resource).get(call.namespace, call.name)
     if entry is None:
-        strategy = strategy_for(call.resource.storage, has_status="status" in call.resource.subresources)
+        strategy = strategy_for(call.resource)
         if strategy.create_on_update and not call.subresource:
             reply = create_object(api, call, value)
         else:
@@ -96,7 +96,7 @@ def change(api: Api, call: Call, entry: Entry, old: Json, value: Json) -> Json:
         raise stale(resource.subject(entry.name))
     keep_identity(call, value, entry, old)
     value = _allowed_part(call, value, old)
-    strategy = strategy_for(resource.storage, has_status="status" in resource.subresources)
+    strategy = strategy_for(resource)
     if resource.custom is not None:
         check_instance(resource, value, old)
     if call.subresource == "status":
