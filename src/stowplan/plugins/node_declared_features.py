@@ -34,11 +34,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
 
     def __init__(self, *, enabled: bool = True) -> None:
         self._enabled = enabled
-        if enabled:
-            self.wakes = (
-                Wake(Kind.NODE, Change.ADDED | Change.NODE_FEATURES, declares_otherwise),
-                Wake(Kind.POD, Change.UPDATED, needs_otherwise),
-            )
+        self.wakes = WAKES if enabled else ()
 
     @classmethod
     def create(cls, args: Any, context: PluginContext) -> "NodeDeclaredFeatures":
@@ -79,3 +75,9 @@ def needs_otherwise(pod: PodInfo, event: ObjectEvent, _: View) -> bool:
     old: PodInfo = event.old
     new: PodInfo = event.new
     return new.uid == pod.uid and needed(new.cls.spec) != needed(old.cls.spec)
+
+
+WAKES: Final = (
+    Wake(Kind.NODE, Change.ADDED | Change.NODE_FEATURES, declares_otherwise),
+    Wake(Kind.POD, Change.UPDATED, needs_otherwise),
+)
