@@ -159,7 +159,11 @@ class DynamicResources(
     def prepare_score(self, pod: PodInfo, rows: Rows, plans: Mapping[str, Any]) -> DevicePlan | Skip:
         """Pods without claims to allocate are not scored."""
         plan: DevicePlan | None = plans.get(NAME)
-        return SKIP if plan is None or plan.scores is None or not self._prioritized else plan
+        if plan is None or not plan.to_allocate or not self._prioritized:
+            return SKIP
+        if plan.scores is None:
+            self._judge.judge(rows, plan)
+        return SKIP if plan.scores is None else plan
 
     def score(self, pod: PodInfo, rows: Rows, plan: DevicePlan) -> IntN:
         """How much the alternatives that the node offers are preferred."""

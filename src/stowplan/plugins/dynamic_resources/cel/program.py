@@ -26,6 +26,7 @@ from stowplan.plugins.dynamic_resources.cel.values import (
 )
 
 NO_OVERLOAD: Final = "no such overload"
+_UNSET: Final = object()
 
 
 class UnsupportedError(Exception):
@@ -231,23 +232,28 @@ class Planner:
         items, init = self.plan(node.iter_range).run, self.plan(node.accu_init).run
         condition, step, result = (self.plan(part).run for part in (node.condition, node.step, node.result))
         one, two, accu = node.iter_var, node.iter_var2, node.accu_var
+        names = (one, two, accu) if two else (one, accu)
 
         def run(frame: Frame) -> Value:
+            variables = frame.variables
             pairs = _pairs(items(frame), two=bool(two))
-            outer = dict(frame.variables)
+            hidden = [(name, variables.get(name, _UNSET)) for name in names]
             try:
-                frame.variables[accu] = init(frame)
+                variables[accu] = init(frame)
                 for key, value in pairs:
-                    frame.variables[one] = key
+                    variables[one] = key
                     if two:
-                        frame.variables[two] = value
+                        variables[two] = value
                     if condition(frame) is False:
                         break
-                    frame.variables[accu] = _tried(step, frame)
+                    variables[accu] = _tried(step, frame)
                 return _raised(result(frame))
             finally:
-                frame.variables.clear()
-                frame.variables.update(outer)
+                for name, value in hidden:
+                    if value is _UNSET:
+                        variables.pop(name, None)
+                    else:
+                        variables[name] = value
 
         return Step(run)
 

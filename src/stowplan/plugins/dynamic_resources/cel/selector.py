@@ -47,6 +47,8 @@ class Selector:
     run: Run
     view: Callable[[str, Device], DeviceKey]
     known: dict[DeviceKey, bool | SelectorError] = field(default_factory=dict)
+    endless: list[SelectorError] = field(default_factory=list)
+    """Says that the expression ran too long."""
 
     def matches(self, driver: str, device: Device) -> bool:
         """Whether the device is selected; SelectorError with upstream's text when that cannot be said."""
@@ -57,14 +59,20 @@ class Selector:
         key = self.view(driver, device)
         known = self.known.get(key)
         if known is None:
-            try:
-                known = self.evaluate(driver, device).matches
-            except SelectorError as error:
-                known = error
+            # an expression that once ran too long is not given as much time again for every other device
+            known = self.endless[0] if self.endless else self._outcome(driver, device)
             self.known[key] = known
         if isinstance(known, SelectorError):
             raise known
         return known
+
+    def _outcome(self, driver: str, device: Device) -> bool | SelectorError:
+        try:
+            return self.evaluate(driver, device).matches
+        except SelectorError as error:
+            if isinstance(error.__cause__, CostExceededError):
+                self.endless.append(error)
+            return error
 
     def evaluate(self, driver: str, device: Device) -> Evaluation:
         """Evaluate the expression for a device."""
