@@ -19,10 +19,13 @@ from stowplan.plugins.node_ports import NodePorts
 from stowplan.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from stowplan.plugins.node_resources_fit.plugin import NodeResourcesFit
 from stowplan.plugins.node_unschedulable import NodeUnschedulable
+from stowplan.plugins.node_volume_limits.plugin import NodeVolumeLimits
 from stowplan.plugins.pod_topology_spread.plugin import PodTopologySpread
 from stowplan.plugins.priority_sort import PrioritySort
 from stowplan.plugins.scheduling_gates import SchedulingGates
 from stowplan.plugins.taint_toleration import TaintToleration
+from stowplan.plugins.volume_restrictions import VolumeRestrictions
+from stowplan.plugins.volume_zone import VolumeZone
 
 DEFAULT_ORDER: Final = (
     Entry(SchedulingGates),
@@ -33,6 +36,9 @@ DEFAULT_ORDER: Final = (
     Entry(NodeAffinity, weight=2),
     Entry(NodePorts),
     Entry(NodeResourcesFit, weight=1),
+    Entry(VolumeRestrictions),
+    Entry(NodeVolumeLimits),
+    Entry(VolumeZone),
     Entry(PodTopologySpread, weight=2),
     Entry(InterPodAffinity, weight=2),
     # parity: right before preemption, because freeing an idle claim is better than evicting a pod
