@@ -19,6 +19,10 @@ def test_rows_come_and_go() -> None:
     assert [1] == rows(images, "web")
     assert [3] == rows(images, "db")
 
+    images.set(5, [("web", 10)])
+
+    assert [1, 5] == rows(images, "web")
+
 
 def test_an_image_without_nodes_is_forgotten_with_its_size() -> None:
     images = Images()
