@@ -162,6 +162,9 @@ class AllocatedDeviceStatus(Record, frozen=True):
     device: str = ""
     share_id: str | None = field(default=None, name="shareID")
     conditions: tuple[Condition, ...] = ()
+    data: Any = None
+    network_data: Any = None
+    """Kept as it came: whoever replaces a claim's status must not lose what the driver wrote."""
 
 
 class ResourceClaimStatus(Record, frozen=True):
