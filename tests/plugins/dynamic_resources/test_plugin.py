@@ -96,6 +96,11 @@ def test_a_pod_without_claims_is_not_looked_at() -> None:
     assert run_filter(plugin(DynamicResourceAllocation=False), [*FLEET, claim()], ASKING).skipped
 
 
+def test_gates_that_are_not_supported_are_named() -> None:
+    with pytest.raises(ValueError, match="DynamicResources: the feature gate DRADeviceTaintRules is not supported"):
+        DynamicResources.create(None, PluginContext(gates=Gates({"DRADeviceTaintRules": True})))
+
+
 def test_the_preferred_alternative_scores_best() -> None:
     wanted = claim(first_of(("gpu", 1, f'device.attributes["{DRIVER}"].model == "y"'), ("gpu", 1)))
 

@@ -250,6 +250,41 @@ def test_a_device_that_does_not_get_ready_is_given_up() -> None:
     assert (0,) == again.unready
 
 
+def test_a_wait_that_began_before_a_restart_is_not_begun_anew() -> None:
+    held = allocation(("a", "0"), binding_conditions=("up",))
+    since = msgspec.structs.replace(held, allocation_timestamp="2020-01-01T00:00:00Z")
+    story = Story(claim(allocation=since))
+    began = story.api.time
+
+    assert ("device binding timeout: claim=claim", began) == (story.bind(), story.api.time)
+
+
+def test_a_device_that_fails_is_told() -> None:
+    story = Story(claim(), conditions=("up",))
+    told: list[str] = []
+
+    def fail() -> None:
+        stored = story.api.claims["default/claim"]
+        allocated = stored.status.allocation
+        assert allocated is not None
+        results = tuple(
+            msgspec.structs.replace(one, binding_failure_conditions=("broken",)) for one in allocated.devices.results
+        )
+        devices = msgspec.structs.replace(allocated.devices, results=results)
+        status = msgspec.structs.replace(stored.status, allocation=msgspec.structs.replace(allocated, devices=devices))
+        why = Condition(type="broken", status="True", reason="Burnt", message="smoke")
+        failed = ready(msgspec.structs.replace(stored, status=status))
+        device = msgspec.structs.replace(failed.status.devices[0], conditions=(why,))
+        story.state.put(
+            msgspec.structs.replace(failed, status=msgspec.structs.replace(failed.status, devices=(device,)))
+        )
+
+    story.api.on_pause = fail
+    told.append(story.bind())
+
+    assert ['device binding failed: claim=claim, reason=Burnt, message="smoke"'] == told
+
+
 def test_extended_resources_get_a_claim_of_their_own() -> None:
     wants = Container(name="c", resources=ResourceRequirements(requests={"example.com/foo": "1"}))
     asking = pod(uid="mine", containers=[wants])

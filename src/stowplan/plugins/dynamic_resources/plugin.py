@@ -46,6 +46,11 @@ from stowplan.plugins.dynamic_resources.publishing import Publisher, without_fin
 from stowplan.plugins.dynamic_resources.wakes import claim_changed, pod_got_claims
 
 NAME: Final = "DynamicResources"
+UNSUPPORTED_GATES: Final = (
+    "DRADeviceTaintRules",
+    "DRAListTypeAttributes",
+    "DRANodeAllocatableResources",
+)
 NOTHING_TO_FREE: Final = rejection("no new claims to deallocate")
 STILL_NOT: Final = rejection("still not schedulable")
 FREED: Final = rejection("deallocation of ResourceClaim completed")
@@ -81,7 +86,10 @@ class DynamicResources(
 
     @classmethod
     def create(cls, args: Any, context: PluginContext) -> Self:
-        """With the arguments and the gates of the profile."""
+        """With the arguments and the gates of the profile. ValueError when a gate is on that is not supported."""
+        for gate in UNSUPPORTED_GATES:
+            if context.gates.on(gate):
+                raise ValueError(f"{NAME}: the feature gate {gate} is not supported")
         return cls(args, context)
 
     @property

@@ -7,13 +7,13 @@ from typing import Final
 
 import msgspec
 
-from stowplan.api.meta import time_text
+from stowplan.api.meta import time_seconds, time_text
 from stowplan.api.pod import Pod, PodExtendedResourceClaimStatus
 from stowplan.api.resource import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
 from stowplan.framework.gates import Gates
 from stowplan.framework.plugin import ApiConflict, ApiFailure, Binding, PluginError
 from stowplan.framework.plugin_args import SECOND_NS, DynamicResourcesArgs
-from stowplan.plugins.dynamic_resources.binding import TIMED_OUT, BindingFailedError, is_ready
+from stowplan.plugins.dynamic_resources.binding import TIMED_OUT, BindingFailedError, has_conditions, is_ready
 from stowplan.plugins.dynamic_resources.claims import is_reserved_for
 from stowplan.plugins.dynamic_resources.extended import IN_MEMORY
 from stowplan.plugins.dynamic_resources.ledger import Ledger
@@ -200,8 +200,17 @@ class Publisher:
                 raise PluginError(f'could not find ResourceClaim "{claim.key}"')
             plan.claims[i] = current
             if not is_ready(current):
+                self._check_time(binding, plan, current)
                 return False
         return True
+
+    def _check_time(self, binding: Binding, plan: DevicePlan, claim: ResourceClaim) -> None:
+        """An allocation of an earlier attempt has been waiting since then."""
+        allocation = claim.status.allocation
+        since = None if allocation is None else allocation.allocation_timestamp
+        if since is not None and has_conditions([claim]) and time_seconds(since) + self._timeout < binding.writer.now():
+            self._expire(plan)
+            raise PluginError(f"{TIMED_OUT}: claim={claim.name}")
 
     def _expire(self, plan: DevicePlan) -> None:
         for claim in plan.claims:

@@ -178,6 +178,11 @@ def test_what_fails_at_run_time(cache: SelectorCache, expression: str, want: str
             "compilation failed: the function timestamp is not supported in device selectors",
             id="what is not supported is said clearly",
         ),
+        pytest.param(
+            'url("http://x/").getHost() == "x"',
+            "compilation failed: the function url is not supported in device selectors",
+            id="also of the functions that Kubernetes adds",
+        ),
     ],
 )
 def test_what_does_not_compile(cache: SelectorCache, expression: str, want: str) -> None:

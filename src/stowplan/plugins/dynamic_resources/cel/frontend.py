@@ -51,6 +51,7 @@ MACRO_TEXTS: Final = (
     (re.compile(r"has\(\) argument must be a field selection"), "invalid argument to has() macro"),
     (re.compile(r"\w+\(\) variable name must be a simple identifier"), "argument is not an identifier"),
 )
+MISSING: Final = re.compile(r"undeclared reference to '(url|isURL|format)'")
 ISSUE: Final = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
 FIELD: Final = re.compile(r"\.\s*([A-Za-z_][A-Za-z0-9_]*)")
 
@@ -89,6 +90,8 @@ class Frontend:
         try:
             compiled = self._compile(expression)
         except RuntimeError as error:
+            if missing := MISSING.search(str(error)):
+                raise CompileError(f"the function {missing[1]} is not supported in device selectors") from error
             raise CompileError(_display(str(error), expression)) from error
         checked = wire.read_checked(compiled.serialize())
         if issues := list(self._validate(checked)):

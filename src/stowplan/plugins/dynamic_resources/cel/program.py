@@ -3,68 +3,34 @@
 Upstream: vendor/github.com/google/cel-go/interpreter/planner.go, interpretable.go, attributes.go (v1.36.4).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from stowplan.plugins.dynamic_resources.cel import wire
-from stowplan.plugins.dynamic_resources.cel.cost import LIMIT, LIST_COST, MAP_COST, call_cost
+from stowplan.plugins.dynamic_resources.cel.access import indexed, optional_access, presence, qualified
+from stowplan.plugins.dynamic_resources.cel.cost import LIST_COST, MAP_COST, call_cost
+from stowplan.plugins.dynamic_resources.cel.frames import (
+    Failed,
+    Frame,
+    Run,
+    Step,
+    UnsupportedError,
+    raised,
+    tried,
+)
 from stowplan.plugins.dynamic_resources.cel.functions import Functions
 from stowplan.plugins.dynamic_resources.cel.standard import CONVERSIONS, TYPES
 from stowplan.plugins.dynamic_resources.cel.values import (
-    MAX_INT,
-    NONE,
     CelError,
     CelMap,
-    CostExceededError,
     Optional,
     TypeValue,
     Uint,
     Value,
-    text_of,
     type_name,
 )
 
 NO_OVERLOAD: Final = "no such overload"
 _UNSET: Final = object()
-
-
-class UnsupportedError(Exception):
-    """Raised when a checked expression uses something that has no implementation here."""
-
-
-class Frame:
-    """The variables and the cost of one evaluation."""
-
-    __slots__ = ("cost", "limit", "variables")
-
-    def __init__(self, variables: dict[str, Value], limit: int = LIMIT) -> None:
-        self.variables = variables
-        self.cost = 0
-        self.limit = limit
-
-    def charge(self, cost: int) -> None:
-        """Add to the cost; CostExceededError beyond the limit."""
-        self.cost += cost
-        if self.cost > self.limit:
-            raise CostExceededError("operation cancelled: actual cost limit exceeded")
-
-
-Run = Callable[[Frame], Value]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A planned node: its code, and whether it is a constant or an attribute."""
-
-    run: Run
-    constant: bool = False
-    attribute: bool = False
-
-    @property
-    def value(self) -> Value:
-        """The value of a constant."""
-        return self.run(Frame({}))
 
 
 class Planner:
@@ -107,7 +73,7 @@ class Planner:
 
         step = Step(run, attribute=True)
         for field in fields:
-            step = _qualified(step, field)
+            step = qualified(step, field)
         return step
 
     def _type(self, name: str) -> Step:
@@ -121,7 +87,7 @@ class Planner:
         if name.startswith("device."):
             return self._ident(wire.Ident(id=node.id, name=name))
         operand = self.plan(node.operand)
-        return _presence(operand, node.field) if node.test_only else _qualified(operand, node.field)
+        return presence(operand, node.field) if node.test_only else qualified(operand, node.field)
 
     def _call(self, node: wire.Call) -> Step:
         function, args = self._resolve(node)
@@ -131,9 +97,9 @@ class Planner:
             case "_?_:_":
                 return _conditional(*(self.plan(arg) for arg in args))
             case "_[_]":
-                return _indexed(self.plan(args[0]), self.plan(args[1]))
+                return indexed(self.plan(args[0]), self.plan(args[1]))
             case "_?._" | "_[?_]":
-                return _optional_access(self.plan(args[0]), self.plan(args[1]))
+                return optional_access(self.plan(args[0]), self.plan(args[1]))
             case "@not_strictly_false":
                 return _not_strictly_false(self.plan(args[0]))
             case "or" | "orValue":
@@ -179,10 +145,10 @@ class Planner:
         runs = [step.run for step in steps]
 
         def run(frame: Frame) -> Value:
-            args = [_tried(run, frame) for run in runs]
+            args = [tried(run, frame) for run in runs]
             try:
                 for arg in args:
-                    _raised(arg)
+                    raised(arg)
                 result = call(function, args)
             except CelError:
                 frame.charge(1)
@@ -246,8 +212,8 @@ class Planner:
                         variables[two] = value
                     if condition(frame) is False:
                         break
-                    variables[accu] = _tried(step, frame)
-                return _raised(result(frame))
+                    variables[accu] = tried(step, frame)
+                return raised(result(frame))
             finally:
                 for name, value in hidden:
                     if value is _UNSET:
@@ -256,26 +222,6 @@ class Planner:
                         variables[name] = value
 
         return Step(run)
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """An error that an accumulator holds until something absorbs it or looks at it."""
-
-    error: CelError
-
-
-def _tried(run: Run, frame: Frame) -> Value:
-    try:
-        return run(frame)
-    except CelError as error:
-        return _Failed(error)
-
-
-def _raised(value: Value) -> Value:
-    if isinstance(value, _Failed):
-        raise value.error
-    return value
 
 
 def _pairs(items: Value, *, two: bool) -> list[tuple[Value, Value]]:
@@ -294,103 +240,6 @@ def _folded(step: Step, parts: list[Step], *, fixed: bool) -> Step:
     return Step(lambda _: value, constant=True)
 
 
-def _operand(step: Step) -> Run:
-    """The value that qualifiers apply to; what is no attribute becomes one, for a price."""
-    if step.attribute:
-        return step.run
-
-    def run(frame: Frame) -> Value:
-        frame.charge(1)
-        return step.run(frame)
-
-    return run
-
-
-def _qualified(operand: Step, field: str) -> Step:
-    base = _operand(operand)
-
-    def run(frame: Frame) -> Value:
-        value = base(frame)
-        frame.charge(1)
-        return _lookup(_raised(value), field)
-
-    return Step(run, attribute=True)
-
-
-def _presence(operand: Step, field: str) -> Step:
-    base = _operand(operand)
-
-    def run(frame: Frame) -> Value:
-        value = _raised(base(frame))
-        if isinstance(value, Optional):
-            value = value.value if value.present else CelMap({})
-        if not isinstance(value, CelMap):
-            raise CelError(f"no such key: {field}")
-        return value.find(field)[0]
-
-    return Step(run, attribute=True)
-
-
-def _indexed(operand: Step, index: Step) -> Step:
-    base, key = _operand(operand), _operand(index) if not index.constant else index.run
-    const = index.constant
-
-    def run(frame: Frame) -> Value:
-        value = _raised(base(frame))
-        at = key(frame)
-        if const:
-            frame.charge(1)
-        return _lookup(value, at)
-
-    return Step(run, attribute=True)
-
-
-def _lookup(value: Value, key: Value) -> Value:
-    if isinstance(value, Optional):
-        return _find_optional(value, key)
-    if isinstance(value, CelMap):
-        found, item = value.find(key)
-        if not found:
-            raise CelError(f"no such key: {text_of(key)}")
-        return item
-    if isinstance(value, list):
-        at = _index(key)
-        if not 0 <= at < len(value):
-            raise CelError(f"index out of bounds: {at}")
-        return value[at]
-    raise CelError(f"no such key: {text_of(key)}")
-
-
-def _index(key: Value) -> int:
-    if type(key) in (int, Uint) or (isinstance(key, float) and key == int(key) and abs(key) <= MAX_INT):
-        return int(key)
-    raise CelError(f"unsupported index type '{type_name(key)}' in list")
-
-
-def _find_optional(value: Value, key: Value) -> Optional:
-    if isinstance(value, Optional):
-        return _find_optional(value.value, key) if value.present else NONE
-    if isinstance(value, CelMap):
-        found, item = value.find(key)
-        return Optional(present=True, value=item) if found else NONE
-    if isinstance(value, list):
-        at = _index(key)
-        return Optional(present=True, value=value[at]) if 0 <= at < len(value) else NONE
-    raise CelError(f"no such key: {text_of(key)}")
-
-
-def _optional_access(operand: Step, key: Step) -> Step:
-    base, at = _operand(operand), key.run
-
-    def run(frame: Frame) -> Value:
-        found = _find_optional(_raised(base(frame)), at(frame))
-        if found.present:
-            frame.charge(1)
-        return found
-
-    return Step(run, attribute=True)
-
-
 def _or_else(first: Step, second: Step, *, keep: bool) -> Step:
     def run(frame: Frame) -> Value:
         value = first.run(frame)
@@ -405,7 +254,7 @@ def _or_else(first: Step, second: Step, *, keep: bool) -> Step:
 
 def _conditional(condition: Step, then: Step, otherwise: Step) -> Step:
     def run(frame: Frame) -> Value:
-        value = _raised(condition.run(frame))
+        value = raised(condition.run(frame))
         if type(value) is not bool:
             raise CelError(NO_OVERLOAD)
         branch = then if value else otherwise
@@ -424,7 +273,7 @@ def _logic(terms: list[Step], *, decides: bool) -> Step:
         error: CelError | None = None
         for term in runs:
             try:
-                value = _raised(term(frame))
+                value = raised(term(frame))
                 if value is decides:
                     return decides
                 if type(value) is not bool:
@@ -440,9 +289,9 @@ def _logic(terms: list[Step], *, decides: bool) -> Step:
 
 def _not_strictly_false(term: Step) -> Step:
     def run(frame: Frame) -> Value:
-        value = _tried(term.run, frame)
+        value = tried(term.run, frame)
         frame.charge(1)
-        return True if isinstance(value, _Failed) else value
+        return True if isinstance(value, Failed) else value
 
     return Step(run)
 
@@ -450,4 +299,4 @@ def _not_strictly_false(term: Step) -> Step:
 def compile_program(checked: wire.CheckedExpression, functions: Functions) -> Run:
     """Plan a whole expression."""
     step = Planner(checked, functions).plan(checked.root)
-    return lambda frame: _raised(step.run(frame))
+    return lambda frame: raised(step.run(frame))

@@ -9,9 +9,10 @@ from typing import Final
 
 from stowplan.api.quantity import parse
 from stowplan.api.resource import Device, DeviceAttribute
+from stowplan.plugins.dynamic_resources.cel.frames import Frame, Run, UnsupportedError
 from stowplan.plugins.dynamic_resources.cel.frontend import CompileError, Frontend
 from stowplan.plugins.dynamic_resources.cel.functions import Functions
-from stowplan.plugins.dynamic_resources.cel.program import Frame, Run, UnsupportedError, compile_program
+from stowplan.plugins.dynamic_resources.cel.program import compile_program
 from stowplan.plugins.dynamic_resources.cel.values import (
     ANY,
     CelError,
@@ -24,6 +25,7 @@ from stowplan.plugins.dynamic_resources.cel.versions import VersionError, parse_
 from stowplan.plugins.dynamic_resources.cel.views import DeviceKey, view_of
 
 CACHE_SIZE: Final = 1024
+MOST_KNOWN: Final = 65_536
 EMPTY: Final = CelMap({})
 
 
@@ -61,6 +63,8 @@ class Selector:
         if known is None:
             # an expression that once ran too long is not given as much time again for every other device
             known = self.endless[0] if self.endless else self._outcome(driver, device)
+            if len(self.known) >= MOST_KNOWN:
+                self.known.clear()
             self.known[key] = known
         if isinstance(known, SelectorError):
             raise known
