@@ -54,7 +54,7 @@ def requirement_mask(rows: Rows, requirement: Requirement) -> BoolN:
         case Operator.IN | Operator.NOT_IN as operator:
             codes = [code for value in requirement.values if (code := values.find(value)) >= 0]
             if len(codes) == 1:
-                among_n = codes_n == codes[0]
+                among_n: BoolN = codes_n == codes[0]
             else:
                 among = np.zeros(len(values) + 1, np.bool_)
                 among[codes] = True
@@ -62,7 +62,8 @@ def requirement_mask(rows: Rows, requirement: Requirement) -> BoolN:
             return among_n if operator is Operator.IN else ~among_n
         case Operator.GREATER_THAN | Operator.LESS_THAN:
             compares = values.answers(requirement, requirement.holds, np.bool_)
-            return compares[codes_n]
+            holds_n: BoolN = compares[codes_n]
+            return holds_n
 
 
 def _narrow(mask_n: BoolN, rows: Rows, requirements: Iterable[Requirement]) -> None:

@@ -122,6 +122,11 @@ class NodeTable:
             column = self._allocatable[resource] = self.table.column(np.int64, 0)
         return column
 
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """The resources that some node offers or some pod asked for, sorted."""
+        return tuple(sorted(self._allocatable.keys() | self._requested.keys()))
+
     def requested(self, resource: str) -> Column[np.int64]:
         """How much of a resource the placed pods ask for."""
         column = self._requested.get(resource)
