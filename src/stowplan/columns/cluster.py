@@ -3,6 +3,7 @@
 Upstream: pkg/scheduler/backend/cache/cache.go (v1.36.4).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -114,6 +115,10 @@ class Cluster:
         """Whether a pod is assumed and not confirmed."""
         placed = self._placed.get(uid)
         return placed is not None and placed.assumed
+
+    def assumed(self) -> Iterator[PodInfo]:
+        """All assumed pods."""
+        return (placed.pod for placed in self._placed.values() if placed.assumed)
 
     def node_of(self, uid: str) -> str | None:
         """The node on which a pod is placed."""

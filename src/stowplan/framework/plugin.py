@@ -222,8 +222,21 @@ class Wait:
     seconds: float
 
 
+class Gatekeeper(Protocol):
+    """Holds the pods that wait for permission. A shell keeps it."""
+
+    def allow(self, uid: str, plugin: str) -> None:
+        """The plugin has nothing against the pod any more."""
+
+    def reject(self, uid: str, plugin: str, reason: str) -> bool:
+        """The pod may not be bound; says whether it was waiting."""
+
+
 class PermitPlugin(Plugin):
     """Approves, refuses or delays a binding."""
+
+    def attach(self, gatekeeper: Gatekeeper) -> None:
+        """Given once by a shell that binds, for plugins that let held pods go later."""
 
     def permit(self, view: View, pod: PodInfo, node_name: str) -> Rejection | Wait | None:
         """None approves at once."""

@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (v1.36.4).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, final
 
 from stowplan.columns.pods import PodInfo
@@ -46,7 +46,7 @@ def nobody_counts(_queue: str, _event: str) -> None:
 class QueueSettings:
     """The queue's timing."""
 
-    backoff: Backoff = Backoff()
+    backoff: Backoff = field(default_factory=Backoff)
     most_unschedulable_seconds: float = MOST_UNSCHEDULABLE_SECONDS
 
 
@@ -101,7 +101,7 @@ class SchedulingQueue:
             "gated": [pod for pod in parked if pod.gated],
         }
 
-    def counts(self) -> dict[Place, int]:
+    def counts(self) -> dict[str, int]:
         """How many pods are where."""
         gated = sum(pod.gated for pod in self._parked.values())
         return {
