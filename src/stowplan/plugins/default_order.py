@@ -5,7 +5,6 @@ Upstream: pkg/scheduler/apis/config/v1/default_plugins.go (v1.36.4).
 
 from typing import Final
 
-from stowplan.framework.plugin import Plugin
 from stowplan.framework.registry import Entry
 from stowplan.plugins.default_binder import DefaultBinder
 from stowplan.plugins.default_preemption import DefaultPreemption
@@ -24,6 +23,7 @@ from stowplan.plugins.pod_topology_spread.plugin import PodTopologySpread
 from stowplan.plugins.priority_sort import PrioritySort
 from stowplan.plugins.scheduling_gates import SchedulingGates
 from stowplan.plugins.taint_toleration import TaintToleration
+from stowplan.plugins.volume_binding.plugin import VolumeBinding
 from stowplan.plugins.volume_restrictions import VolumeRestrictions
 from stowplan.plugins.volume_zone import VolumeZone
 
@@ -38,6 +38,7 @@ DEFAULT_ORDER: Final = (
     Entry(NodeResourcesFit, weight=1),
     Entry(VolumeRestrictions),
     Entry(NodeVolumeLimits),
+    Entry(VolumeBinding),
     Entry(VolumeZone),
     Entry(PodTopologySpread, weight=2),
     Entry(InterPodAffinity, weight=2),
@@ -49,5 +50,3 @@ DEFAULT_ORDER: Final = (
     Entry(DefaultBinder),
     Entry(NodeDeclaredFeatures),
 )
-
-DEFAULT_PLUGINS: Final[tuple[type[Plugin], ...]] = tuple(entry.plugin for entry in DEFAULT_ORDER)

@@ -1,6 +1,7 @@
 """NodeResourcesBalancedAllocation: prefer nodes on which the pod evens out how much of each resource is used.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go, resource_allocation.go (v1.36.4).
+Unlike there, an extended resource that only devices serve does not count; by default none does.
 """
 
 from collections.abc import Mapping, Sequence

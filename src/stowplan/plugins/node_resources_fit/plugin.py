@@ -1,6 +1,7 @@
 """NodeResourcesFit: reject nodes without room for the pod, rank the others by how full they would be.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go, resource_allocation.go (v1.36.4).
+Unlike there, an extended resource that only devices serve does not count in the score; by default none is scored.
 """
 
 from collections.abc import Mapping
