@@ -120,6 +120,11 @@ class Cluster:
         """All assumed pods."""
         return (placed.pod for placed in self._placed.values() if placed.assumed)
 
+    def node(self, name: str) -> Node | None:
+        """A node by name, as it is now."""
+        row = self.nodes.row_of.get(name)
+        return None if row is None else self.nodes.records[row]
+
     def node_of(self, uid: str) -> str | None:
         """The node on which a pod is placed."""
         placed = self._placed.get(uid)

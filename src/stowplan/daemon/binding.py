@@ -120,6 +120,8 @@ class Binder:
             node_name=placement.node_name,
             plans=placement.plans,
             objects=live.cluster.objects,
+            find_node=lambda: live.cluster.node(placement.node_name),
+            pod_exists=lambda: live.latest(pod.key) is not None,
             writer=self._writer,
         )
         if needed:
