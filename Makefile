@@ -4,9 +4,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: up test check bench clean
+.PHONY: up demo test check bench clean
 
 up: $(STAMP)
+	$(BIN)/stowplan up
+
+demo: $(STAMP)
 	$(BIN)/stowplan replay tests/parity/sample.jsonl
 
 test: check
