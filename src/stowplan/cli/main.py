@@ -11,6 +11,7 @@ COMMANDS: Final[tuple[tuple[str, str, str], ...]] = (
     ("replay", "stowplan.cli.replay", "Play recorded scenarios and report every decision."),
     ("explain", "stowplan.cli.explain", "Say why a pod goes where it goes, or why it cannot."),
     ("bench", "stowplan.cli.bench", "Measure how fast pods are placed."),
+    ("scheduler", "stowplan.cli.scheduler", "Schedule a real cluster: a drop-in for kube-scheduler."),
     ("up", "stowplan.cli.up", "Run a cluster on this machine, with simulated nodes."),
 )
 """Name, module, what it does."""
