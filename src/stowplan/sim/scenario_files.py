@@ -4,9 +4,11 @@ import gzip
 import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, Final, final
+from typing import IO, Final, final
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 
@@ -43,10 +45,10 @@ def read_lines(name: str) -> Iterator[Line]:
         raise FileError(f"{shown}: after line {number}: the gzip file is damaged ({error})") from error
 
 
-def _open(name: str) -> BinaryIO:
-    raw: BinaryIO = sys.stdin.buffer if name == "-" else Path(name).open("rb")  # noqa: SIM115 - closed by the caller
-    head = raw.peek(2) if hasattr(raw, "peek") else b""
-    if head[:2] == GZIP_MAGIC:
-        unpacked: BinaryIO = gzip.GzipFile(fileobj=raw)  # type: ignore[assignment]
-        return unpacked
+def _open(name: str, open_files: ExitStack) -> IO[bytes]:
+    """The file's bytes, unpacked if need be; all that was opened is closed with `open_files`."""
+    raw = sys.stdin.buffer if name == "-" else open_files.enter_context(Path(name).open("rb"))
+    head = raw.peek(2)[:2] if isinstance(raw, BufferedReader) else b""
+    if head == GZIP_MAGIC:
+        return open_files.enter_context(gzip.open(raw))
     return raw
