@@ -1,6 +1,7 @@
 """A server in the test's own event loop, and a client that says what it got."""
 
 import asyncio
+import io
 import json
 import ssl
 from collections.abc import AsyncIterator, Mapping
@@ -70,7 +71,8 @@ class Session:
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         if data is not None:
             sent["Content-Type"] = content_type
-        async with self.http.request(method, self.server.url + path, data=data, headers=sent) as response:
+        stream = None if data is None else io.BytesIO(data)
+        async with self.http.request(method, self.server.url + path, data=stream, headers=sent) as response:
             return Got(
                 response.status, await response.read(), response.headers, tuple(response.headers.getall("Warning", []))
             )

@@ -41,6 +41,10 @@ ACTIONS: Mapping[str, Verb] = {"binding": bind, "eviction": evict, "scale": scal
 
 PARTS: Mapping[str, Verb] = {"get": get, "update": update, "patch": patch}
 
+NAMED = frozenset({"get", "update", "patch", "delete"})
+NAMELESS = frozenset({"create"})
+"""Verbs of one object, and of a collection."""
+
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
 
@@ -79,7 +83,8 @@ def find_resource(api: Api, address: Address, verb: str) -> Resource:
         if verb not in below.verbs:
             raise method_not_allowed()
         return resource
-    if not verb or verb not in resource.verbs or (address.name and verb == "create"):
+    misplaced = verb in (NAMELESS if address.name else NAMED)
+    if not verb or verb not in resource.verbs or misplaced:
         raise method_not_allowed()
     if resource.namespaced and not address.namespace and verb not in ("list", "watch", "deletecollection"):
         raise method_not_allowed()
