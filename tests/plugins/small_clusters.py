@@ -21,11 +21,11 @@ NAMESPACES = ("default", "web", "unseen")
 GONE = "2026-01-01T00:00:00Z"
 
 SELECTORS = (
+    select(app="x"),
+    select(tier="1"),
     None,
     select(),
-    select(app="x"),
     select(app="y"),
-    select(tier="1"),
     select(app="x", tier="1"),
     select(("app", "In", ["x", "y"])),
     select(("tier", "Exists", [])),
@@ -33,6 +33,13 @@ SELECTORS = (
     select(("tier", "DoesNotExist", []), app="x"),
 )
 """None selects nothing, the empty one everything."""
+
+PLACES = [
+    *(("a", "ssd", True), ("a", "hdd", True), ("b", "ssd", True), ("b", "hdd", True), ("c", "ssd", True)),
+    *((None, "ssd", True), ("", "ssd", True), ("", None, False), ("a", None, True), ("b", "ssd", False)),
+    *((None, None, True), (None, None, False)),
+]
+"""Zone, disk and whether there is a host name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +103,16 @@ def compiled(built: Cluster, incoming: Pod) -> PodInfo:
 
 
 def pod_labels() -> st.SearchStrategy[dict[str, str]]:
-    """Few labels with few values, any of them missing."""
-    return st.fixed_dictionaries({}, optional={"app": st.sampled_from("xy"), "tier": st.sampled_from("12")})
+    """Few labels with few values, any of them missing; one set is more frequent, so that pods meet."""
+    anything = st.fixed_dictionaries({}, optional={"app": st.sampled_from("xy"), "tier": st.sampled_from("12")})
+    return st.just({"app": "x", "tier": "1"}) | anything
 
 
 @st.composite
 def pod_lists(draw: st.DrawFn, nodes: Sequence[Node], kinds: st.SearchStrategy[Pod], most: int = 10) -> list[Pod]:
     """Pods of some kinds, each on one of the nodes."""
     homes = st.sampled_from([home.name for home in nodes])
-    return [moved(kind, f"b{at}", draw(homes)) for at, kind in enumerate(draw(st.lists(kinds, max_size=most)))]
+    return [moved(draw(kinds), f"b{at}", draw(homes)) for at in range(draw(st.integers(0, most)))]
 
 
 @st.composite
@@ -112,16 +120,12 @@ def node_lists(draw: st.DrawFn) -> list[Node]:
     """One to six nodes, some without a zone, a host name or a disk, some tainted."""
     found = []
     for at in range(draw(st.integers(1, 6))):
-        labels = draw(
-            st.fixed_dictionaries(
-                {}, optional={ZONE: st.sampled_from(["a", "b", "c", ""]), DISK: st.sampled_from(["ssd", "hdd"])}
-            )
-        )
-        if draw(st.booleans()):
-            labels[HOSTNAME] = f"n{at}"
+        zone, disk, host = draw(st.sampled_from(PLACES))
+        labels = {ZONE: zone, DISK: disk, HOSTNAME: f"n{at}" if host else None}
         taints = draw(st.sampled_from([(), (), (taint("own"),), (taint("own", effect="PreferNoSchedule"),)]))
         plain = node(f"n{at}", taints=taints)
-        found.append(msgspec.structs.replace(plain, metadata=msgspec.structs.replace(plain.metadata, labels=labels)))
+        given = {key: value for key, value in labels.items() if value is not None}
+        found.append(msgspec.structs.replace(plain, metadata=msgspec.structs.replace(plain.metadata, labels=given)))
     return found
 
 

@@ -19,7 +19,7 @@ from stowplan.framework.plugin import PluginContext, Skip
 from stowplan.framework.plugin_args import LIST_DEFAULTING, PodTopologySpreadArgs
 from stowplan.plugins.pod_topology_spread.constraints import SYSTEM_DEFAULTS
 from stowplan.plugins.pod_topology_spread.plugin import PodTopologySpread
-from stowplan.testing.builders import HOSTNAME, node, pod, select, spread, tolerate
+from stowplan.testing.builders import HOSTNAME, node, pod, select, spread, taint, tolerate
 from stowplan.testing.properties import assert_rows_agree
 from stowplan.testing.running import run_score
 
@@ -94,6 +94,20 @@ BY_ZONE = [service(app="web")]
             FOUR, [*BY_ZONE, web("p", "a1")], [spread(WEB)], {}, id="a pod with a constraint of its own has no others"
         ),
         pytest.param(
+            [*FOUR, node("bare"), node("blank", zone="")],
+            [web("p", "bare"), web("q", "bare")],
+            [SOFT],
+            {"a1": (0, 100), "blank": (0, 100), "bare": (0, 0)},
+            id="an empty label is a domain of its own",
+        ),
+        pytest.param(
+            [*FOUR, node("bare"), node("blank", zone="")],
+            [*BY_ZONE, web("p", "bare"), web("q", "bare")],
+            [],
+            {"a1": (6, 100), "blank": (9, 66), "bare": (6, 100)},
+            id="by the system's constraints it holds the nodes without the label too: round(2 + 2 ln 5 + 4) = 9",
+        ),
+        pytest.param(
             [*FOUR, node("bare")],
             [*BY_ZONE, web("p", "bare")],
             [],
@@ -114,6 +128,38 @@ def test_scores(
 
     got = {name: (raw[name], normalized[name]) for name in want or raw}
     assert want == got
+
+
+@pytest.mark.parametrize(
+    ("constraint", "want"),
+    [
+        pytest.param(SOFT, 0, id="by default nodes that the node selector excludes do not count"),
+        pytest.param(spread(WEB, soft=True, node_affinity_policy="Ignore"), 1, id="policy Ignore counts them: ln 4"),
+        pytest.param(
+            spread(WEB, soft=True, node_affinity_policy="Ignore", node_taints_policy="Honor"),
+            0,
+            id="policy Honor leaves nodes with untolerated taints out",
+        ),
+        pytest.param(
+            spread(WEB, HOSTNAME, soft=True, node_taints_policy="Honor"),
+            2,
+            id="by host name policies do not matter: ln 6",
+        ),
+    ],
+)
+def test_inclusion_policies(constraint: TopologySpreadConstraint, want: int) -> None:
+    """The pod in zone a is on a node that is tainted and has no disk; by host name it is the node that is asked."""
+    nodes = [
+        node("a1", zone="a", labels={DISK: "ssd"}),
+        node("a2", zone="a", taints=[taint("own")]),
+        node("b1", zone="b", labels={DISK: "ssd"}),
+        node("b2", zone="b"),
+    ]
+    incoming = pod(labels={"app": "web"}, spread=[constraint], node_selector={DISK: "ssd"})
+
+    got = run_score(plugin(), [*nodes, web("p", "a2")], incoming)
+
+    assert want == got["a2" if constraint.topology_key == HOSTNAME else "a1"]
 
 
 def test_only_feasible_nodes_make_the_domains() -> None:
@@ -146,12 +192,12 @@ def test_a_profile_can_list_its_own_defaults() -> None:
 def cases(draw: st.DrawFn) -> tuple[Setting, Pod, list[Node]]:
     """A setting, a pod with soft constraints or none of its own, and the feasible nodes."""
     nodes = draw(node_lists())
-    setting = Setting(nodes, draw(pod_lists(nodes, others())), others=[service(app="x")])
+    setting = Setting(nodes, draw(pod_lists(nodes, others(), most=14)), others=[service(app="x")])
     incoming = pod(
         "incoming",
         labels=draw(pod_labels()),
         spread=draw(st.lists(constraints_of(st.booleans()), max_size=3)),
-        node_selector=draw(st.sampled_from([{}, {}, {DISK: "ssd"}])),
+        node_selector=draw(st.sampled_from([{}, {DISK: "ssd"}])),
         tolerations=draw(st.sampled_from([(), (tolerate("own"),)])),
     )
     feasible = [home for home in nodes if draw(st.booleans())]
@@ -167,7 +213,7 @@ def twin_of(setting: Setting, incoming: Pod) -> Twin:
     return Twin(setting, incoming, SYSTEM_DEFAULTS if served else (), selector, needs_all_keys=False)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=200)
 @given(cases())
 def test_kernel_agrees_with_its_twin(case: tuple[Setting, Pod, list[Node]]) -> None:
     setting, incoming, feasible = case
@@ -188,7 +234,7 @@ def test_kernel_agrees_with_its_twin(case: tuple[Setting, Pod, list[Node]]) -> N
     assert twin_of(setting, incoming).scores(feasible) == got
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=200)
 @given(cases())
 def test_all_rows_any_subset_and_single_rows_agree(case: tuple[Setting, Pod, list[Node]]) -> None:
     setting, incoming, _ = case

@@ -56,12 +56,10 @@ class Domains:
         if counted_n is not None:
             shift_n = np.where(counted_n, shift_n, 0)
         matching_n = self.matching_d.take(codes_n) + shift_n
-        if self.too_few_domains:
-            fewest_n: IntN | int = 0
-        else:
-            # each row is a world in which its own domain alone differs from the View
-            elsewhere_n = np.where(codes_n == self.emptiest, self.next_fewest, self.fewest)
-            fewest_n = np.where(shift_n == 0, self.fewest, np.minimum(matching_n, elsewhere_n))
+        # Each row is a world in which its own domain alone differs from the View. The emptiest of the others is the
+        # measure: where the own one is emptier still, it is within any skew, of which the least is 1.
+        elsewhere_n = np.where(codes_n == self.emptiest, self.next_fewest, self.fewest)
+        fewest_n = 0 if self.too_few_domains else elsewhere_n
         full_n = matching_n + self.constraint.matches_itself - fewest_n > self.constraint.max_skew
         outcome_n = np.where(full_n, np.int32(TOO_FULL), np.int32(0))
         outcome_n[codes_n < 0] = LACKS_LABEL
