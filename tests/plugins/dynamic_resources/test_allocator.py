@@ -30,7 +30,8 @@ from stowplan.plugins.dynamic_resources.allocator import Allocator
 from stowplan.plugins.dynamic_resources.cel.selector import SelectorCache
 from stowplan.plugins.dynamic_resources.errors import AllocationError, NodeAllocationError, SearchTimeoutError
 from stowplan.plugins.dynamic_resources.features import ALL_FEATURES, Features
-from stowplan.plugins.dynamic_resources.pools import NodeIdentity, SliceIndex
+from stowplan.plugins.dynamic_resources.pools import NodeIdentity
+from stowplan.plugins.dynamic_resources.slices import SliceIndex
 
 HERE = NodeIdentity("a", {})
 CLASSES = {

@@ -39,7 +39,8 @@ from stowplan.plugins.dynamic_resources.features import ALL_FEATURES
 from stowplan.plugins.dynamic_resources.outcome import score_of
 from stowplan.plugins.dynamic_resources.plan import DevicePlan
 from stowplan.plugins.dynamic_resources.plugin import DynamicResources
-from stowplan.plugins.dynamic_resources.pools import NodeIdentity, SliceIndex
+from stowplan.plugins.dynamic_resources.pools import NodeIdentity
+from stowplan.plugins.dynamic_resources.slices import SliceIndex
 from stowplan.testing.builders import node, pod
 
 SELECTORS = SelectorCache()

@@ -105,7 +105,13 @@ class Story:
         assert isinstance(plan, DevicePlan)
         self.plan = plan
         self.binding = Binding(
-            pod=info, node_name="a", plans={self.plugin.name: plan}, objects=state.objects, writer=self.api
+            pod=info,
+            node_name="a",
+            plans={self.plugin.name: plan},
+            objects=state.objects,
+            find_node=lambda: None,
+            pod_exists=lambda: True,
+            writer=self.api,
         )
         self.plugin.reserve(state.view(), info, "a", self.binding.plans)
 

@@ -170,7 +170,12 @@ class Judge:
             row = int(index_n[position])
             outcome = kept.get(signature)
             if outcome is None:
-                outcome = outcome_on(allocator, fleet.identity(view, row), fleet.pools_at.get(row, ()))
+                broken = fleet.error_at.get(row)
+                outcome = (
+                    outcome_on(allocator, fleet.identity(view, row), fleet.pools_at.get(row, ()))
+                    if broken is None
+                    else failure(broken)
+                )
                 # a failure tells of one claim or node by name
                 if outcome.rejection is None or not outcome.rejection.fatal:
                     kept[signature] = outcome
@@ -193,7 +198,7 @@ class Judge:
             )
             for wanted in allocator.wanted
         ]
-        key = ENCODER.encode((asked, self._fleet.version))
+        key = ENCODER.encode(asked)
         kept = self._kept.setdefault(key, {})
         self._kept.move_to_end(key)
         if len(self._kept) > MOST_KINDS:

@@ -3,7 +3,6 @@
 Upstream: staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating/pools_incubating.go (v1.36.4).
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -95,7 +94,8 @@ def device_reaches(node: NodeIdentity, device: Device) -> bool:
     return reaches(node, device.node_name, device.all_nodes, device.node_selector)
 
 
-def _relevant(piece: ResourceSlice, node: NodeIdentity, features: Features) -> bool:
+def relevant(piece: ResourceSlice, node: NodeIdentity, features: Features) -> bool:
+    """Whether a node has to look at a slice."""
     spec = piece.spec
     if not features.partitionable_devices and (spec.per_device_node_selection is not None or spec.shared_counters):
         return False
@@ -118,110 +118,8 @@ def _relevant(piece: ResourceSlice, node: NodeIdentity, features: Features) -> b
     return False
 
 
-@dataclass(slots=True)
-class _Source:
-    """All slices of one pool."""
-
-    pieces: list[ResourceSlice] = field(default_factory=list)
-    generations: Counter[int] = field(default_factory=Counter)
-    takes_counters: bool = False
-    node_name: str | None = None
-    """The node that all slices are for, None when there is no such node."""
-
-    def add(self, piece: ResourceSlice) -> None:
-        spec = piece.spec
-        self.node_name = spec.node_name if not self.pieces or self.node_name == spec.node_name else None
-        self.pieces.append(piece)
-        self.generations[spec.pool.generation] += 1
-        self.takes_counters |= bool(spec.shared_counters) or any(device.consumes_counters for device in spec.devices)
-
-    def everywhere(self, generation: int) -> list[ResourceSlice]:
-        """Return the slices of a generation, wherever they are for."""
-        return [piece for piece in self.pieces if piece.spec.pool.generation == generation]
-
-
-class SliceIndex:
-    """All slices, by what has to be looked at for a node and for a pool."""
-
-    def __init__(self, slices: Iterable[ResourceSlice], features: Features) -> None:
-        self.on_node: dict[str, list[ResourceSlice]] = {}
-        self.shared: list[ResourceSlice] = []
-        self._features = features
-        self._sources: dict[PoolId, _Source] = {}
-        self._built: dict[tuple[PoolId, tuple[int, ...]], Pool] = {}
-        pieces = tuple(slices)
-        for piece in pieces:
-            self._sources.setdefault((piece.spec.driver, piece.spec.pool.name), _Source()).add(piece)
-        with_counters: list[ResourceSlice] = []
-        for piece in pieces:
-            spec = piece.spec
-            if not spec.node_name or spec.shared_counters:
-                local = self._sources[spec.driver, spec.pool.name].node_name is not None
-                (with_counters if local else self.shared).append(piece)
-            else:
-                self.on_node.setdefault(spec.node_name, []).append(piece)
-        for piece in with_counters:
-            # parity: these come after the node's other slices, which matters when slices contradict each other
-            self.on_node.setdefault(piece.spec.node_name or "", []).append(piece)
-        self._bad_elsewhere = tuple(self._find_bad_elsewhere())
-
-    def _find_bad_elsewhere(self) -> Iterator[tuple[str, Pool]]:
-        """Yield the pools of single nodes that other nodes too have to know of, because they are not whole."""
-        # perf: upstream puts every pool with counters together for every node; sound ones have nothing for the others
-        for pool_id, source in self._sources.items():
-            with_counters = [piece for piece in source.pieces if piece.spec.shared_counters]
-            if source.node_name is None or not with_counters or not self._features.partitionable_devices:
-                continue
-            newest: dict[PoolId, list[ResourceSlice]] = {}
-            for piece in with_counters:
-                _keep_newest(newest, piece)
-            pool = self._pool(pool_id, newest[pool_id])
-            if pool is not None and not pool.usable:
-                yield source.node_name, pool
-
-    @property
-    def bad_elsewhere_mark(self) -> tuple[object, ...]:
-        """What the pools that all nodes have to know of were put together from."""
-        return tuple((owner, pool.id, pool.incomplete) for owner, pool in self._bad_elsewhere)
-
-    def mark(self, node: NodeIdentity) -> tuple[object, ...]:
-        """Return what the pools of a node were put together from, apart from the slices that all nodes share."""
-        return tuple(
-            (piece, tuple(self._sources[piece.spec.driver, piece.spec.pool.name].generations.items()))
-            for piece in self.on_node.get(node.name, ())
-        )
-
-    def gather(self, node: NodeIdentity) -> tuple[Pool, ...]:
-        """Return the pools that a node reaches, in the order in which devices are tried."""
-        newest: dict[PoolId, list[ResourceSlice]] = {}
-        try:
-            for piece in (*self.on_node.get(node.name, ()), *self.shared):
-                if _relevant(piece, node, self._features):
-                    _keep_newest(newest, piece)
-        except AllocationError as error:
-            raise AllocationError(f"gather pool information: {error}") from error
-        pools = [pool for pool_id, pieces in newest.items() if (pool := self._pool(pool_id, pieces)) is not None]
-        pools += [pool for owner, pool in self._bad_elsewhere if owner != node.name]
-        # parity: devices that have to be prepared before a pod is bound come last
-        return tuple(sorted(pools, key=lambda pool: (_has_conditions(pool), pool.id)))
-
-    def _pool(self, pool_id: PoolId, pieces: list[ResourceSlice]) -> Pool | None:
-        first, source = pieces[0].spec.pool, self._sources[pool_id]
-        whole = len(pieces) == first.resource_slice_count
-        if not whole:
-            if max(source.generations) > first.generation:
-                return None  # the node's slices are of a generation that is being replaced
-            if source.generations[first.generation] != first.resource_slice_count:
-                return Pool(id=pool_id, incomplete=True)
-        key = (pool_id, tuple(sorted(map(id, pieces))))
-        if key not in self._built:
-            # only counters make devices matter that the node does not reach
-            away = source.everywhere(first.generation) if source.takes_counters and not whole else []
-            self._built[key] = _build(pool_id, pieces, away, self._features)
-        return self._built[key]
-
-
-def _keep_newest(newest: dict[PoolId, list[ResourceSlice]], piece: ResourceSlice) -> None:
+def keep_newest(newest: dict[PoolId, list[ResourceSlice]], piece: ResourceSlice) -> None:
+    """Add a slice to its pool, unless newer ones are there; it replaces older ones."""
     pool_id = (piece.spec.driver, piece.spec.pool.name)
     known = newest.get(pool_id)
     if known is None or piece.spec.pool.generation > known[0].spec.pool.generation:
@@ -230,9 +128,10 @@ def _keep_newest(newest: dict[PoolId, list[ResourceSlice]], piece: ResourceSlice
         known.append(piece)
 
 
-def _build(
+def build(
     pool_id: PoolId, pieces: Sequence[ResourceSlice], everywhere: Sequence[ResourceSlice], features: Features
 ) -> Pool:
+    """Put a pool together; one that contradicts itself comes without devices."""
     ordered = sorted(pieces, key=lambda piece: piece.name)
     partitionable = features.partitionable_devices
     here = [piece for piece in ordered if not (partitionable and piece.spec.shared_counters)]
@@ -292,5 +191,6 @@ def _check_consumption(counters: CounterSets, pieces: Iterable[ResourceSlice]) -
                         raise _InvalidPoolError(f"counter {name} not found in counter set {taken.counter_set}")
 
 
-def _has_conditions(pool: Pool) -> bool:
+def has_conditions(pool: Pool) -> bool:
+    """Whether devices of the pool have to be made ready before pods are bound."""
     return any(candidate.device.binding_conditions for candidate in pool.candidates)

@@ -22,6 +22,7 @@ from stowplan.plugins.dynamic_resources.requests import ALL, Wanted, WantedClaim
 MOST_COLUMNS: Final = 512
 NO, YES, UNKNOWN = 0, 1, 2
 ENCODER: Final = msgspec.json.Encoder(order="deterministic")
+NO_DEVICES: Final[HashN] = np.zeros(0, np.uint64)
 STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -38,13 +39,13 @@ class Signatures:
     """Keeps what requests say of devices as columns, and sums them up per node."""
 
     def __init__(self) -> None:
-        self._columns: dict[object, HashN] = {}
+        self._columns: dict[object, tuple[HashN, Callable[[Candidate], int]]] = {}
         self._codes: dict[object, Codes] = {}
-        self._version = -1
-        self._places: dict[int, int] = {}
+        self._epoch = -1
+        self._candidates: list[Candidate] = []
 
     def of_nodes(self, fleet: Fleet, claims: Sequence[WantedClaim], matcher: Matcher) -> HashN:
-        """Return a number per row of the node table."""
+        """Return a number per row of the node table, and one at the end that is for nobody."""
         self._follow(fleet)
         common_n = fleet.common_n + (np.uint64(fleet.common_version) << np.uint64(32))
         signature_n: HashN = mix(common_n) * (fleet.common_n != 0)
@@ -70,21 +71,25 @@ class Signatures:
 
     def _follow(self, fleet: Fleet) -> None:
         """Carry columns over to the devices that are still there."""
-        if self._version == fleet.version:
+        if self._epoch == fleet.epoch:
             return
-        places = {id(candidate): at for at, candidate in enumerate(fleet.candidates)}
-        kept = np.array([self._places.get(id(candidate), -1) for candidate in fleet.candidates], np.int64)
-        if len(kept) and (kept >= 0).all():
-            self._columns = {key: column[kept] for key, column in self._columns.items()}
-        else:
-            self._columns = {}
-        self._version, self._places = fleet.version, places
+        places = {id(candidate): at for at, candidate in enumerate(self._candidates)}
+        before = np.array([places.get(id(candidate), -1) for candidate in fleet.candidates], np.int64)
+        for key, (column, of) in self._columns.items():
+            known = (before >= 0) & (before < len(column))
+            carried: HashN = np.zeros(len(fleet.candidates), np.uint64)
+            carried[known] = column[before[known]]
+            for at in np.flatnonzero(~known).tolist():
+                carried[at] = of(fleet.candidates[at])
+            self._columns[key] = (carried, of)
+        self._epoch, self._candidates = fleet.epoch, fleet.candidates
 
     def _column(self, fleet: Fleet, key: object, of: Callable[[Candidate], int]) -> HashN:
-        column = self._columns.pop(key, None)
-        if column is None:
-            column = np.fromiter(map(of, fleet.candidates), np.uint64, len(fleet.candidates))
-        self._columns[key] = column
+        column, known_of = self._columns.pop(key, (NO_DEVICES, of))
+        if len(column) < len(fleet.candidates):
+            more = fleet.candidates[len(column) :]
+            column = np.concatenate([column, np.fromiter(map(known_of, more), np.uint64, len(more))])
+        self._columns[key] = (column, known_of)
         if len(self._columns) > MOST_COLUMNS:
             del self._columns[next(iter(self._columns))]
         return column

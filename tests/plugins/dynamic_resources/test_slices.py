@@ -7,7 +7,8 @@ from tests.plugins.dynamic_resources.devices import gpu, piece
 from stowplan.api.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from stowplan.api.resource import ResourceSlice
 from stowplan.plugins.dynamic_resources.features import ALL_FEATURES
-from stowplan.plugins.dynamic_resources.pools import NodeIdentity, Pool, SliceIndex
+from stowplan.plugins.dynamic_resources.pools import NodeIdentity, Pool
+from stowplan.plugins.dynamic_resources.slices import SliceIndex
 
 A = NodeIdentity("a", {"zone": "1"})
 B = NodeIdentity("b", {"zone": "2"})
