@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from io import BufferedReader
-from pathlib import Path
-from typing import IO, Final, final
+from typing import IO, Final, cast, final
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 
@@ -31,8 +30,8 @@ def read_lines(name: str) -> Iterator[Line]:
     shown = "standard input" if name == "-" else name
     number = 0
     try:
-        with _open(name) as file:
-            for number, data in enumerate(file, 1):
+        with ExitStack() as opened:
+            for number, data in enumerate(_open(name, opened), 1):
                 if data.strip():
                     yield Line(f"{shown}:{number}", data)
     except OSError as error:
@@ -45,10 +44,10 @@ def read_lines(name: str) -> Iterator[Line]:
         raise FileError(f"{shown}: after line {number}: the gzip file is damaged ({error})") from error
 
 
-def _open(name: str, open_files: ExitStack) -> IO[bytes]:
-    """The file's bytes, unpacked if need be; all that was opened is closed with `open_files`."""
-    raw = sys.stdin.buffer if name == "-" else open_files.enter_context(Path(name).open("rb"))
-    head = raw.peek(2)[:2] if isinstance(raw, BufferedReader) else b""
-    if head == GZIP_MAGIC:
-        return open_files.enter_context(gzip.open(raw))
-    return raw
+def _open(name: str, opened: ExitStack) -> IO[bytes]:
+    """The file's bytes, unpacked if need be; whoever closes `opened` closes it."""
+    raw: IO[bytes] = sys.stdin.buffer if name == "-" else opened.enter_context(open(name, "rb"))
+    head = raw.peek(2) if isinstance(raw, BufferedReader) else b""
+    if head[:2] != GZIP_MAGIC:
+        return raw
+    return cast(IO[bytes], opened.enter_context(gzip.GzipFile(fileobj=raw)))
