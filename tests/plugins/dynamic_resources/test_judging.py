@@ -147,16 +147,42 @@ def same_failure(want: Said, got: Said) -> bool:
     return want == got or (want.fatal and got.fatal)
 
 
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(["node goes", "node comes", "slice goes", "slice shrinks"]), st.integers(0, 5)),
+    max_size=2,
+)
+
+
+def change_fleet(change: tuple[str, int], cluster: Cluster, slices: list[ResourceSlice], names: list[str]) -> None:
+    what, which = change
+    if what == "node goes" and len(names) > 1:
+        cluster.remove(node(names.pop(which % len(names))))
+    elif what == "node comes" and f"new{which}" not in names:
+        names.append(f"new{which}")
+        cluster.put(node(names[-1]))
+    elif what.startswith("slice") and slices:
+        one = slices.pop(which % len(slices))
+        if what == "slice goes" or not one.spec.devices:
+            cluster.remove_object(ResourceSlice, one.key)
+            return
+        smaller = msgspec.structs.replace(one, spec=msgspec.structs.replace(one.spec, devices=one.spec.devices[1:]))
+        slices.append(smaller)
+        cluster.put(smaller)
+
+
 @settings(max_examples=150, deadline=None)
-@given(fleets(), st.lists(claims(), min_size=1, max_size=3))
+@given(fleets(), st.lists(claims(), min_size=1, max_size=3), st.lists(CHANGES, min_size=3, max_size=3))
 def test_one_search_speaks_for_all_nodes_that_look_the_same(
-    slices: list[ResourceSlice], asked: list[list[ResourceClaim]]
+    slices: list[ResourceSlice], asked: list[list[ResourceClaim]], changes: list[list[tuple[str, int]]]
 ) -> None:
     cluster, plugin = Cluster(), DynamicResources(None, PluginContext())
     for thing in (*map(node, NODES), *slices, device_class("gpu")):
         cluster.put(thing)
     state = AllocatedState()
+    names = list(NODES)
     for step, wanted in enumerate(asked):
+        for change in changes[step] if step else ():
+            change_fleet(change, cluster, slices, names)
         named = [
             msgspec.structs.replace(
                 one, metadata=msgspec.structs.replace(one.metadata, name=f"{one.name}-{step}", uid=f"{one.uid}-{step}")

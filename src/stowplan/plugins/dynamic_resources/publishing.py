@@ -39,6 +39,15 @@ def with_finalizer(claim: ResourceClaim) -> ResourceClaim:
     return msgspec.structs.replace(claim, metadata=metadata)
 
 
+class _ConflictError(Exception):
+    """Raised when somebody else changed the claim, so that it has to be read again."""
+
+
+def _failure(what: str, error: ApiFailure) -> Exception:
+    told = f"{what}: {error}"
+    return _ConflictError(told) if isinstance(error, ApiConflict) else PluginError(told)
+
+
 class Publisher:
     """Finishes what Reserve began."""
 
@@ -102,9 +111,9 @@ class Publisher:
                 claim = await self._again(binding, claim)
             try:
                 return await self._store_once(binding, claim, allocation)
-            except ApiConflict as error:
+            except _ConflictError as error:
                 if attempt == ATTEMPTS - 1:
-                    raise PluginError(self._told(claim, allocation, error)) from error
+                    raise PluginError(str(error)) from error
         raise AssertionError("the last attempt returns or raises")
 
     async def _again(self, binding: Binding, claim: ResourceClaim) -> ResourceClaim:
@@ -138,24 +147,17 @@ class Publisher:
             stored: ResourceClaim = await binding.writer.update(
                 msgspec.structs.replace(claim, status=status), subresource="status"
             )
-        except ApiConflict:
-            raise
         except ApiFailure as error:
-            raise PluginError(self._told(claim, allocation, error)) from error
+            what = "reservation" if allocation is None else "allocation and reservation"
+            raise _failure(f"add {what} to claim {claim.key}", error) from error
         return stored
 
     async def _protect(self, binding: Binding, claim: ResourceClaim) -> ResourceClaim:
         try:
             protected: ResourceClaim = await binding.writer.update(with_finalizer(claim))
-        except ApiConflict:
-            raise
         except ApiFailure as error:
-            raise PluginError(f"add finalizer to claim {claim.key}: {error}") from error
+            raise _failure(f"add finalizer to claim {claim.key}", error) from error
         return protected
-
-    def _told(self, claim: ResourceClaim, allocation: AllocationResult | None, error: ApiFailure) -> str:
-        what = "reservation" if allocation is None else "allocation and reservation"
-        return f"add {what} to claim {claim.key}: {error}"
 
     async def _tell_pod(self, binding: Binding, plan: DevicePlan, claim: ResourceClaim) -> None:
         pod: Pod = binding.pod.pod
