@@ -25,7 +25,15 @@ class Writer:
 def test_it_writes_the_binding_and_takes_care_of_every_pod() -> None:
     writer = Writer()
     web = PodCompiler().compile(pod("web"))
-    binding = Binding(pod=web, node_name="a", plans={}, objects=cluster().objects, writer=writer)
+    binding = Binding(
+        pod=web,
+        node_name="a",
+        plans={},
+        objects=cluster().objects,
+        find_node=lambda: None,
+        pod_exists=lambda: True,
+        writer=writer,
+    )
 
     assert asyncio.run(DefaultBinder().bind(binding))
     assert [("default/web", "a")] == writer.bound

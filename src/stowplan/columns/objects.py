@@ -57,14 +57,16 @@ class ObjectStore:
         return self._generations.get(kind, 0)
 
     def changed_since(self, kind: type[KubeObject], generation: int) -> list[str] | None:
-        """Keys of objects that came, changed or went after a generation; None when that is no longer known."""
+        """Keys of objects that came, changed or went after a generation, oldest first; None when no longer known."""
         missing = self.generation(kind) - generation
         if not missing:
             return []
         changed = self._changed[kind]
         if missing > len(changed):
             return None
-        return list(islice(reversed(changed), missing))
+        keys = list(islice(reversed(changed), missing))
+        keys.reverse()
+        return keys
 
     def _count(self, kind: type[KubeObject], key: str) -> None:
         self._generations[kind] = self._generations.get(kind, 0) + 1

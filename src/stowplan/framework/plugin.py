@@ -4,13 +4,14 @@ Names mirror kube-scheduler's in snake_case. `prepare` stands for PreFilter, `pr
 Judging runs over rows: the same code answers for all nodes, for three dirty rows, or for worlds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar, final
 
 import msgspec
 
+from stowplan.api.node import Node
 from stowplan.columns.objects import ObjectStore
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.rows import Rows
@@ -317,6 +318,10 @@ class Binding:
     plans: Mapping[str, Any]
     objects: ObjectStore
     """The Cluster's objects, as they change."""
+    find_node: Callable[[], Node | None]
+    """The node as the Cluster has it now."""
+    pod_exists: Callable[[], bool]
+    """Whether the API still has the pod."""
     writer: ApiWriter
 
 

@@ -1,0 +1,1 @@
+"""VolumeBinding: finds volumes for claims and binds them. Limits and zones are other plugins."""
