@@ -89,9 +89,9 @@ async def with_certificate(api: Session, folder: Path, name: str, groups: tuple[
     write_private(folder / "client.pem", certificate + key)
     trust = ssl.create_default_context(cadata=api.server.authority_pem.decode())
     trust.load_cert_chain(folder / "client.pem")
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust)) as http:
-        async with http.get(api.server.url + PODS) as response:
-            return response.status
+    connector = aiohttp.TCPConnector(ssl=trust)
+    async with aiohttp.ClientSession(connector=connector) as http, http.get(api.server.url + PODS) as response:
+        return response.status
 
 
 @pytest.mark.parametrize(

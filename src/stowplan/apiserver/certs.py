@@ -123,7 +123,7 @@ def _create_authority() -> Authority:
                 key_agreement=False,
                 encipher_only=False,
                 decipher_only=False,
-            ),  # fmt: skip
+            ),
             critical=True,
         )
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)

@@ -23,7 +23,8 @@ async def names(api: Session, path: str) -> list[str]:
     [
         ("app=web", ["a", "b"]), ("app==web", ["a", "b"]), ("app!=web", ["c", "d"]), ("app", ["a", "b", "c"]),
         ("!app", ["d"]), ("app in (web,db)", ["a", "b", "c"]), ("app notin (web)", ["c", "d"]),
-        ("app=web,tier=front", ["a"]), ("weight>5", ["b"]), ("weight<5", ["a"]), ("app=", []), ("", ["a", "b", "c", "d"]),
+        ("app=web,tier=front", ["a"]), ("weight>5", ["b"]), ("weight<5", ["a"]), ("app=", []),
+        ("", ["a", "b", "c", "d"]),
     ],
 )  # fmt: skip
 def test_labels_select(selector: str, want: list[str]) -> None:
@@ -166,7 +167,8 @@ def test_metadata_can_be_asked_for_alone() -> None:
 @pytest.mark.parametrize(
     ("accept", "want"),
     [
-        ("application/vnd.kubernetes.protobuf,application/json", 200), ("application/vnd.kubernetes.protobuf, */*", 200),
+        ("application/vnd.kubernetes.protobuf,application/json", 200),
+        ("application/vnd.kubernetes.protobuf, */*", 200),
         ("application/vnd.kubernetes.protobuf", 406), ("text/html", 406), ("*/*", 200), ("", 200),
     ],
 )  # fmt: skip

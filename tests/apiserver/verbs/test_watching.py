@@ -83,14 +83,16 @@ def test_a_watch_list_ends_its_beginning_with_a_bookmark() -> None:
 
 def test_bookmarks_come_by_themselves() -> None:
     async def story() -> None:
-        async with running(ServerOptions(bookmark_seconds=0.05)) as api:
-            async with api.watch(f"{PODS}?allowWatchBookmarks=true") as stream:
-                first = await stream.next()
-                assert "BOOKMARK" == first["type"]
-                await api.post(CONFIG_MAPS, config_map("other"))
-                version = int((await api.get(CONFIG_MAPS)).json["metadata"]["resourceVersion"])
-                while int((await stream.next())["object"]["metadata"]["resourceVersion"]) < version:
-                    pass
+        async with (
+            running(ServerOptions(bookmark_seconds=0.05)) as api,
+            api.watch(f"{PODS}?allowWatchBookmarks=true") as stream,
+        ):
+            first = await stream.next()
+            assert "BOOKMARK" == first["type"]
+            await api.post(CONFIG_MAPS, config_map("other"))
+            version = int((await api.get(CONFIG_MAPS)).json["metadata"]["resourceVersion"])
+            while int((await stream.next())["object"]["metadata"]["resourceVersion"]) < version:
+                pass
 
     asyncio.run(story())
 
@@ -138,17 +140,20 @@ def test_a_watch_ends_when_its_time_is_over() -> None:
 
 def test_a_watcher_that_stops_reading_is_cut_off_and_nobody_else() -> None:
     async def story() -> None:
-        async with running(ServerOptions(watch_buffer=200_000)) as api:
-            async with api.watch(f"{CONFIG_MAPS}?resourceVersion=0") as lazy, api.watch(CONFIG_MAPS) as eager:
-                lazy.response.connection.transport.pause_reading()  # type: ignore[union-attr]
-                await lazy.next()
-                text = "x" * 100_000
-                for number in range(120):
-                    assert 201 == (await api.post(CONFIG_MAPS, config_map(f"c{number}", text=text))).status
+        async with (
+            running(ServerOptions(watch_buffer=200_000)) as api,
+            api.watch(f"{CONFIG_MAPS}?resourceVersion=0") as lazy,
+            api.watch(CONFIG_MAPS) as eager,
+        ):
+            lazy.response.connection.transport.pause_reading()  # type: ignore[union-attr]
+            await lazy.next()
+            text = "x" * 100_000
+            for number in range(120):
+                assert 201 == (await api.post(CONFIG_MAPS, config_map(f"c{number}", text=text))).status
+                event = await eager.next()
+                while event["object"]["metadata"]["name"] != f"c{number}":
                     event = await eager.next()
-                    while event["object"]["metadata"]["name"] != f"c{number}":
-                        event = await eager.next()
-                assert 1 == api.server.api.hub.count
+            assert 1 == api.server.api.hub.count
 
     asyncio.run(story())
 

@@ -155,10 +155,15 @@ def _merge_list(live: list[Any], config: list[Any], item: TypeRef | None, rule: 
 
 def _remove_lost(merged: Json, lost: Iterable[Path], others: Iterable[Manager], kind: ObjectType) -> None:
     owned = set().union(*(other.paths for other in others)) if others else set()
-    for path in sorted(lost, key=len, reverse=True):
-        if path in owned or any(other[: len(path)] == path for other in owned):
+    removed: list[Path] = []
+    for path in sorted(lost, key=len):
+        # an item goes whole: without its key nobody would find it again
+        if any(path[: len(whole)] == whole for whole in removed):
+            continue
+        if any(other[: len(path)] == path for other in owned):
             continue
         _remove(merged, path, kind)
+        removed.append(path)
 
 
 def _remove(value: Any, path: Path, kind: ObjectType) -> None:

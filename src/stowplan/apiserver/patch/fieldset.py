@@ -45,28 +45,29 @@ def leaves(value: Json, kind: ObjectType) -> Leaves:
 
 def _collect(value: Any, ref: TypeRef, known: Field | None, path: Path, found: Leaves) -> None:
     if isinstance(value, dict) and value and not (known is not None and known.atomic_map) and not _atomic(ref):
-        for name, member in value.items():
-            below = _below(ref, name)
-            _collect(member, below.type if isinstance(below, Field) else below,
-                     below if isinstance(below, Field) else None, (*path, f"f:{name}"), found)  # fmt: skip
+        _members(value, ref, path, found)
         return
     rule = known.list_rule if known is not None else ATOMIC
     if isinstance(value, list) and rule.type == "set":
         for member in value:
             found[*path, f"v:{json.dumps(member)}"] = member
-        return
-    if isinstance(value, list) and rule.type == "map":
+    elif isinstance(value, list) and rule.type == "map":
         for item in value:
             if isinstance(item, dict):
                 step = item_step(item, rule)
                 found[*path, step] = ITEM
-                item_ref = ref.item or FREE
-                for name, member in item.items():
-                    below = _below(item_ref, name)
-                    _collect(member, below.type if isinstance(below, Field) else below,
-                             below if isinstance(below, Field) else None, (*path, step, f"f:{name}"), found)  # fmt: skip
-        return
-    found[path] = value
+                _members(item, ref.item or FREE, (*path, step), found)
+    else:
+        found[path] = value
+
+
+def _members(value: Json, ref: TypeRef, path: Path, found: Leaves) -> None:
+    for name, member in value.items():
+        below = _below(ref, name)
+        if isinstance(below, Field):
+            _collect(member, below.type, below, (*path, f"f:{name}"), found)
+        else:
+            _collect(member, below, None, (*path, f"f:{name}"), found)
 
 
 def _atomic(ref: TypeRef) -> bool:

@@ -33,20 +33,18 @@ class Manager:
 
 def read_managers(value: Json) -> list[Manager]:
     """The owners that an object names."""
-    found = []
-    for entry in value["metadata"].get("managedFields") or ():
-        if isinstance(entry, dict):
-            found.append(
-                Manager(
-                    str(entry.get("manager", "")),
-                    str(entry.get("operation", "")),
-                    str(entry.get("apiVersion", "")),
-                    str(entry.get("time", "")),
-                    str(entry.get("subresource", "")),
-                    from_tree(entry.get("fieldsV1")),
-                )
-            )
-    return found
+    return [
+        Manager(
+            str(entry.get("manager", "")),
+            str(entry.get("operation", "")),
+            str(entry.get("apiVersion", "")),
+            str(entry.get("time", "")),
+            str(entry.get("subresource", "")),
+            from_tree(entry.get("fieldsV1")),
+        )
+        for entry in value["metadata"].get("managedFields") or ()
+        if isinstance(entry, dict)
+    ]
 
 
 def write_managers(value: Json, managers: list[Manager]) -> None:

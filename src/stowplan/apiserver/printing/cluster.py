@@ -25,10 +25,11 @@ ROLE_LABEL = "kubernetes.io/role"
 def node_row(value: Json, now: float) -> Cells:
     """Ready or not, roles, version, addresses, system."""
     status = value.get("status") or {}
-    states = []
-    for found in status.get("conditions") or ():
-        if found.get("type") == "Ready":
-            states.append("Ready" if found.get("status") == "True" else "NotReady")
+    states = [
+        "Ready" if found.get("status") == "True" else "NotReady"
+        for found in status.get("conditions") or ()
+        if found.get("type") == "Ready"
+    ]
     if not states:
         states.append("Unknown")
     if (value.get("spec") or {}).get("unschedulable"):
@@ -184,7 +185,7 @@ NODES = Printer(
         "Age",
         "Version",
         wide=("Internal-IP", "External-IP", "OS-Image", "Kernel-Version", "Container-Runtime"),
-    ),  # fmt: skip
+    ),
     node_row,
 )
 NAMESPACES = Printer(columns("Status", "Age"), namespace_row)
@@ -209,6 +210,6 @@ EVENTS = Printer(
         Column("First Seen", 1),
         Column("Count", 1),
         Column("Name", 1),
-    ),  # fmt: skip
+    ),
     event_row,
 )

@@ -56,8 +56,7 @@ AGE = Column("Age", 0, "string", "", "Time since the object was created.")
 def columns(*names: str, wide: tuple[str, ...] = (), numbers: tuple[str, ...] = ()) -> tuple[Column, ...]:
     """Name, the columns named, Age where it is named, and those of `-o wide`."""
     made = [NAME]
-    for name in names:
-        made.append(AGE if name == "Age" else Column(name, 0, "integer" if name in numbers else "string"))
+    made += [AGE if name == "Age" else Column(name, 0, "integer" if name in numbers else "string") for name in names]
     made += [Column(name, 1, "integer" if name in numbers else "string") for name in wide]
     return tuple(made)
 

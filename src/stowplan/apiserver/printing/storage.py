@@ -108,7 +108,7 @@ VOLUMES = Printer(
         "Reason",
         "Age",
         wide=("VolumeMode",),
-    ),  # fmt: skip
+    ),
     volume_row,
 )
 CLAIMS = Printer(
@@ -121,7 +121,7 @@ CLAIMS = Printer(
         "VolumeAttributesClass",
         "Age",
         wide=("VolumeMode",),
-    ),  # fmt: skip
+    ),
     claim_row,
 )
 CLASSES = Printer(

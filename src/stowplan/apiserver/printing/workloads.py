@@ -151,7 +151,7 @@ DAEMON_SETS = Printer(
         "Age",
         wide=WITH_SELECTOR,
         numbers=COUNTS,
-    ),  # fmt: skip
+    ),
     daemon_set_row,
 )
 JOBS = Printer(columns("Status", "Completions", "Duration", "Age", wide=WITH_SELECTOR), job_row)

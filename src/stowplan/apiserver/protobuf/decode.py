@@ -71,11 +71,12 @@ def _members(made: Json, kind: ObjectType, names: tuple[str, ...], data: memoryv
         known = kind.fields.get(name)
         if known is None:
             continue
-        _member(made, f"{room}.{kind.short}.{name}", known, wire, value, depth)
+        _member(made, f"{room}.{kind.short}", known, (wire, value), depth)
 
 
-def _member(made: Json, path: str, known: Field, wire: int, value: int | memoryview, depth: int) -> None:
-    name, ref = known.name, known.type
+def _member(made: Json, owner: str, known: Field, field: tuple[int, int | memoryview], depth: int) -> None:
+    name, ref, (wire, value) = known.name, known.type, field
+    path = f"{owner}.{name}"
     if ref.shape is Shape.LIST:
         assert ref.item is not None
         listed = made.setdefault(name, [])

@@ -1,4 +1,4 @@
-"""Checks an object against its type: wrong shapes are refused, unknown members are dropped and named, texts made canonical.
+"""Checks an object against its type: wrong shapes are refused, unknown members dropped and named.
 
 The walk changes nothing in what it is given: it returns a new object with the nulls and empty lists left out.
 """

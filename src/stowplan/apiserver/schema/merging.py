@@ -1,4 +1,4 @@
-"""Which lists merge by which key, and which maps are replaced whole: a table per type and field, as the API documents it.
+"""Which lists merge by which key, and which maps are replaced whole: a table per type and field.
 
 Everything that is not named here is replaced whole (atomic lists) or merged member by member (objects and maps).
 """

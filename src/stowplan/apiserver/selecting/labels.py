@@ -122,13 +122,13 @@ def _value_list(tokens: list[str], position: int) -> tuple[frozenset[str], int]:
     values: set[str] = set()
     expecting = True
     while position < len(tokens) and tokens[position] != ")":
-        token = tokens[position]
-        if token == ",":
+        part = tokens[position]
+        if part == ",":
             if expecting:
                 values.add("")
             expecting = True
         else:
-            values.add(_value(token))
+            values.add(_value(part))
             expecting = False
         position += 1
     if position >= len(tokens):

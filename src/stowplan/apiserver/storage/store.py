@@ -94,9 +94,14 @@ class Store:
         self.version += 1
         value["metadata"]["resourceVersion"] = str(self.version)
         last = Entry(
-            entry.namespace, entry.name, entry.uid, self.version, encode_json(value),
-            value["metadata"].get("labels") or NO_LABELS, self._fields(storage, value),
-        )  # fmt: skip
+            entry.namespace,
+            entry.name,
+            entry.uid,
+            self.version,
+            encode_json(value),
+            value["metadata"].get("labels") or NO_LABELS,
+            self._fields(storage, value),
+        )
         self.table(storage).remove(entry.key)
         self._note(storage, Event(self.version, Change.DELETED, last, entry))
         return last
@@ -147,7 +152,7 @@ class Store:
                         event.entry.name,
                         event.version,
                         None if event.change is Change.DELETED else event.entry.body,
-                    )  # fmt: skip
+                    )
                     for storage, event in pending
                 ],
             )

@@ -25,7 +25,8 @@ SET_FROZEN = (
 )
 PERCENT = re.compile(r"^[0-9]+%$")
 SCHEDULE = re.compile(
-    r"^(?:TZ=\S+ |CRON_TZ=\S+ )?(?:@(?:yearly|annually|monthly|weekly|daily|midnight|hourly|every \S+)|(?:\S+\s+){4}\S+)$"
+    r"^(?:TZ=\S+ |CRON_TZ=\S+ )?"
+    r"(?:@(?:yearly|annually|monthly|weekly|daily|midnight|hourly|every \S+)|(?:\S+\s+){4}\S+)$"
 )
 CONCURRENCY = ("Allow", "Forbid", "Replace")
 

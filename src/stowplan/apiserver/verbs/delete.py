@@ -75,10 +75,11 @@ def delete_collection(api: Api, call: Call) -> Reply:
     """Delete all objects that a selector picks."""
     options = read_options(api, call)
     chosen = list(select(api, call))
-    items = []
-    for entry in chosen:
-        if api.table(call.resource).get(entry.namespace, entry.name) is entry:
-            items.append(to_spoken(call.resource, delete_entry(api, call, entry, options).value))
+    items = [
+        to_spoken(call.resource, delete_entry(api, call, entry, options).value)
+        for entry in chosen
+        if api.table(call.resource).get(entry.namespace, entry.name) is entry
+    ]
     body = {
         "kind": call.resource.list_kind,
         "apiVersion": call.resource.api_version,
