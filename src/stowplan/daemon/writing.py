@@ -102,6 +102,8 @@ class PluginWriter:
             await self.patch(write.obj, write.patch, subresource=write.subresource)
         else:
             await self.update(write.obj, subresource=write.subresource)
+        if write.then is not None:
+            await self.perform(write.then)
 
     async def pause(self, seconds: float) -> None:
         """Let time pass."""

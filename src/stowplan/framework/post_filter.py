@@ -61,6 +61,8 @@ class Write:
     patch: bytes | None = None
     """A strategic merge patch, in place of the whole object."""
     delete: bool = False
+    then: "Write | None" = None
+    """What is to be written once this is done."""
 
 
 @final

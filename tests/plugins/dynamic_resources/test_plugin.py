@@ -222,7 +222,9 @@ def test_a_claim_for_extended_resources_that_was_left_behind_is_deleted() -> Non
     assert decision.trace.message.startswith(
         "0/1 nodes are available: 1 cannot schedule extended resource claim. deletion of ResourceClaim completed"
     )
-    assert [(("f",), False), (("f",), True)] == [(w.obj.metadata.finalizers, w.delete) for w in writes]
+    assert [(("f",), False, True)] == [
+        (w.obj.metadata.finalizers, w.delete, w.then is not None and w.then.delete) for w in writes
+    ]
 
 
 def test_a_pod_waits_outside_until_its_claims_exist() -> None:

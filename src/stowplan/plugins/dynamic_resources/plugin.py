@@ -243,4 +243,4 @@ def _release(claim_uid: str, pod_uid: str) -> bytes:
 def _deletion(claim: ResourceClaim) -> tuple[Write, ...]:
     # parity: it is updated first even when there is nothing to take off (deleteClaim)
     plain = without_finalizer(claim)
-    return (Write(plain), Write(plain, delete=True))
+    return (Write(plain, then=Write(plain, delete=True)),)
