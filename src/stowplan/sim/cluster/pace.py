@@ -24,6 +24,8 @@ class Pace:
     """How long a pod of a Job runs unless its annotation says so."""
     provisioning: float = 0.2
     """From a claim's wish to its volume."""
+    quarantine: float = 5.0
+    """How long pods outlive their node."""
     renewing: float = 10.0
     """Between two renewals of a node's Lease, on a small cluster."""
     renewals: float = 50.0

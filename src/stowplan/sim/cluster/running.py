@@ -42,10 +42,11 @@ async def simulate(
     async with ApiClient(connection, clock=clock, settings=SETTINGS) as client, asyncio.TaskGroup() as group:
         recorder = EventRecorder(client, host=socket.gethostname(), clock=clock, rng=rng, concurrency=4)
         inventory = take_inventory(client, clock=clock, rng=rng)
+        workloads, garbage = all_controllers(client, inventory, recorder, shape.pace, clock=clock, rng=rng)
         controllers: list[Controller] = [
             Heartbeats(inventory, shape, clock=clock),
             Kubelets(inventory, shape.pace, clock=clock),
-            *all_controllers(client, inventory, recorder, shape.pace, clock=clock),
+            *workloads,
         ]
         group.create_task(recorder.run(), name="events")
         group.create_task(inventory.follow(), name="inventory")
@@ -53,3 +54,4 @@ async def simulate(
         group.create_task(run_controllers(controllers), name="controllers")
         await register_nodes(client, inventory, shape, clock=clock)
         ready(Standing(len(inventory.nodes)))
+        await garbage.follow()
