@@ -46,7 +46,7 @@ def read_lines(name: str) -> Iterator[Line]:
 
 def _open(name: str, opened: ExitStack) -> IO[bytes]:
     """The file's bytes, unpacked if need be; whoever closes `opened` closes it."""
-    raw: IO[bytes] = sys.stdin.buffer if name == "-" else opened.enter_context(open(name, "rb"))
+    raw: IO[bytes] = sys.stdin.buffer if name == "-" else opened.enter_context(open(name, "rb"))  # noqa: SIM115
     head = raw.peek(2) if isinstance(raw, BufferedReader) else b""
     if head[:2] != GZIP_MAGIC:
         return raw
