@@ -1,0 +1,220 @@
+"""An API server for a test: kube-apiserver and etcd where KUBEBUILDER_ASSETS names a folder with both, else the embedded one."""
+
+import contextlib
+import os
+import secrets
+import socket
+import ssl
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Protocol, final
+
+from stowplan.apiserver.options import MASTERS, ServerOptions, User
+from stowplan.apiserver.process import ServerProcess, spawn
+from tests.client.certificates import Authority
+
+ASSETS = "KUBEBUILDER_ASSETS"
+SCHEDULER = "system:kube-scheduler"
+START_SECONDS = 60.0
+
+
+class ApiServer(Protocol):
+    """A server process that keeps its state, may be killed, and comes back at the same address."""
+
+    url: str
+    authority: bytes
+    admin_token: str
+    scheduler_token: str
+
+    def start(self) -> None:
+        """Start it, again with what it kept, and wait until it answers."""
+
+    def kill(self) -> None:
+        """End it without a word."""
+
+    def stop(self) -> None:
+        """End all of it."""
+
+
+def new_server(folder: Path) -> ApiServer:
+    """A started server that keeps its state in a folder."""
+    assets = os.environ.get(ASSETS)
+    server: ApiServer = RealServer(folder, Path(assets)) if assets else Embedded(folder)
+    try:
+        server.start()
+    except BaseException:
+        server.stop()
+        raise
+    return server
+
+
+@final
+class Embedded:
+    """The project's own server as a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: ServerProcess | None = None
+        self._port = 0
+        self.url = ""
+        self.authority = b""
+        self.admin_token = secrets.token_hex(16)
+        self.scheduler_token = secrets.token_hex(16)
+
+    def start(self) -> None:
+        """Start it, again with what it kept, and wait until it answers."""
+        options = ServerOptions(
+            port=self._port,
+            data_dir=self._folder / "data",
+            token=self.admin_token,
+            # it keeps no roles for system:kube-scheduler; against kube-apiserver its own rights are all there is
+            users={self.scheduler_token: User(SCHEDULER, (MASTERS,))},
+        )
+        self._process = spawn(options, stderr=subprocess.DEVNULL)
+        ready = self._process.ready
+        self.url, self.authority, self._port = ready.url, ready.authority.encode(), ready.port
+
+    def kill(self) -> None:
+        """End it without a word."""
+        assert self._process is not None
+        self._process.kill()
+
+    def stop(self) -> None:
+        """End all of it."""
+        if self._process is not None:
+            self._process.stop()
+
+
+@final
+class RealServer:
+    """kube-apiserver with an etcd of its own, from a folder with both binaries."""
+
+    def __init__(self, folder: Path, assets: Path) -> None:
+        self._folder = folder
+        self._assets = assets
+        self._etcd: subprocess.Popen[bytes] | None = None
+        self._api: subprocess.Popen[bytes] | None = None
+        self._etcd_port, self._peer_port, port = free_ports(3)
+        self._port = port
+        self.url = f"https://127.0.0.1:{port}"
+        authority = Authority()
+        self.authority = authority.certificate
+        self.admin_token = secrets.token_hex(16)
+        self.scheduler_token = secrets.token_hex(16)
+        serving = authority.issue("kube-apiserver", "127.0.0.1", "localhost")
+        self._write("ca.crt", authority.certificate)
+        self._write("serving.crt", serving.certificate)
+        self._write("serving.key", serving.key)
+        self._write("accounts.key", authority.issue("accounts").key)
+        tokens = f'{self.admin_token},admin,admin,"{MASTERS}"\n{self.scheduler_token},{SCHEDULER},{SCHEDULER}\n'
+        self._write("tokens.csv", tokens.encode())
+
+    def _write(self, name: str, content: bytes) -> None:
+        path = self._folder / name
+        path.touch(mode=0o600)
+        path.write_bytes(content)
+
+    def start(self) -> None:
+        """Start it, again with what it kept, and wait until it answers."""
+        if self._etcd is None:
+            self._etcd = self._run("etcd", self._etcd_arguments())
+            wait_for_port(self._etcd_port)
+        folder = self._folder
+        self._api = self._run(
+            "kube-apiserver",
+            [
+                f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
+                "--bind-address=127.0.0.1",
+                "--advertise-address=127.0.0.1",
+                f"--secure-port={self._port}",
+                f"--tls-cert-file={folder / 'serving.crt'}",
+                f"--tls-private-key-file={folder / 'serving.key'}",
+                f"--client-ca-file={folder / 'ca.crt'}",
+                f"--token-auth-file={folder / 'tokens.csv'}",
+                f"--cert-dir={folder}",
+                "--service-account-issuer=https://kubernetes.default.svc",
+                f"--service-account-key-file={folder / 'accounts.key'}",
+                f"--service-account-signing-key-file={folder / 'accounts.key'}",
+                "--service-cluster-ip-range=10.96.0.0/24",
+                "--authorization-mode=RBAC",
+                # pods need no service accounts, and new nodes no kubelet
+                "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+            ],
+        )
+        self._wait_until_ready()
+
+    def _etcd_arguments(self) -> list[str]:
+        data, client, peer = str(self._folder / "etcd"), self._etcd_port, self._peer_port
+        told = subprocess.run([self._assets / "etcd", "--version"], capture_output=True, check=False, timeout=10)
+        if told.returncode != 0 or b"etcd Version" not in told.stdout:
+            return [data, str(client), str(peer)]  # a bare build: a folder and two ports
+        return [
+            f"--data-dir={data}",
+            f"--listen-client-urls=http://127.0.0.1:{client}",
+            f"--advertise-client-urls=http://127.0.0.1:{client}",
+            f"--listen-peer-urls=http://127.0.0.1:{peer}",
+            f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}",
+            f"--initial-cluster=default=http://127.0.0.1:{peer}",
+            "--unsafe-no-fsync",
+        ]
+
+    def _run(self, program: str, arguments: list[str]) -> "subprocess.Popen[bytes]":
+        with (self._folder / f"{program}.log").open("ab") as log:
+            return subprocess.Popen(
+                [self._assets / program, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self._folder,
+            )
+
+    def _wait_until_ready(self) -> None:
+        context = ssl.create_default_context(cadata=self.authority.decode())
+        until = time.monotonic() + START_SECONDS
+        for path in ("/readyz", "/api/v1/namespaces/default"):
+            request = urllib.request.Request(  # noqa: S310 - our own server
+                self.url + path, headers={"Authorization": f"Bearer {self.admin_token}"}
+            )
+            while True:
+                assert self._api is not None
+                assert self._api.poll() is None, f"kube-apiserver ended, see {self._folder}/kube-apiserver.log"
+                assert time.monotonic() < until, "kube-apiserver does not become ready"
+                with contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError):
+                    with urllib.request.urlopen(request, context=context, timeout=5):  # noqa: S310
+                        break
+                time.sleep(0.1)
+
+    def kill(self) -> None:
+        """End it without a word."""
+        assert self._api is not None
+        self._api.kill()
+        self._api.wait()
+
+    def stop(self) -> None:
+        """End all of it."""
+        for child in (self._api, self._etcd):
+            if child is not None and child.poll() is None:
+                child.kill()
+                child.wait()
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of this machine that nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        found = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in found:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in found]
+
+
+def wait_for_port(port: int) -> None:
+    """Wait until somebody listens."""
+    until = time.monotonic() + START_SECONDS
+    while True:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        assert time.monotonic() < until, f"nobody listens on port {port}"
+        time.sleep(0.05)
