@@ -132,6 +132,8 @@ class Signatures:
 
 def _order_matters(claims: Sequence[WantedClaim]) -> bool:
     """Whether the outcome may depend on the order of devices, and not only on which there are."""
+    # which of several alternatives is taken, and so the score, hangs on what the requests before it took first
+    alternative = any(len(alternatives) > 1 for claim in claims for alternatives in claim.requests)
     constrained = any(claim.claim.spec.devices.constraints for claim in claims)
     takes_all = any(
         wanted.mode == ALL for claim in claims for alternatives in claim.requests for wanted in alternatives
@@ -141,7 +143,7 @@ def _order_matters(claims: Sequence[WantedClaim]) -> bool:
         for claim in claims
         for constraint in claim.claim.spec.devices.constraints
     )
-    return distinct or (constrained and takes_all)
+    return distinct or alternative or (constrained and takes_all)
 
 
 def _kept_off(tolerations: tuple[DeviceToleration, ...]) -> Callable[[Candidate], int]:
