@@ -13,7 +13,7 @@ from aiohttp import web
 
 from stowplan.apiserver.addresses import Address, read_address
 from stowplan.apiserver.audit import AuditLog
-from stowplan.apiserver.authentication import Authenticator
+from stowplan.apiserver.authentication import Authenticator, known
 from stowplan.apiserver.authorization import Authorizer, Wish
 from stowplan.apiserver.context import Api
 from stowplan.apiserver.dispatch import WRITES, answer, authorize, find_resource, verb_of, wish_of
@@ -23,8 +23,8 @@ from stowplan.apiserver.options import User
 from stowplan.apiserver.request import JSON, Call, Reply, Sink, Streamed
 
 BODY_LIMIT = 3 * 1024 * 1024
+IMPERSONATE = "Impersonate-User"
 HEALTH = frozenset({"/healthz", "/livez", "/readyz"})
-CONTENT_TYPES_OF_WRITES = frozenset({"POST", "PUT", "PATCH"})
 
 log = logging.getLogger(__name__)
 
@@ -58,12 +58,22 @@ class HttpServer:
         if _is_health(raw):
             return web.Response(text="ok")
         user = self._authenticator.authenticate(request.headers.get("Authorization", ""), _certificate(request))
+        if IMPERSONATE in request.headers:
+            user = self._impersonated(request, user)
         query: Mapping[str, str] = dict(request.rel_url.query) if query_text else {}
         address = read_address(raw)
         if address is None or not address.plural:
             authorize(self._authorizer, user, Wish(verb="get", path=raw))
             return _complete(document(self._api, raw, query, request.headers.get("Accept", "")))
         return await self._resource(request, user, address, query)
+
+    def _impersonated(self, request: web.BaseRequest, user: User) -> User:
+        """The user that somebody wants to be, if they may."""
+        name, groups = request.headers[IMPERSONATE], request.headers.getall("Impersonate-Group", [])
+        authorize(self._authorizer, user, Wish(verb="impersonate", resource="users", name=name))
+        for group in groups:
+            authorize(self._authorizer, user, Wish(verb="impersonate", resource="groups", name=group))
+        return known(User(name, tuple(groups)))
 
     async def _resource(
         self, request: web.BaseRequest, user: User, address: Address, query: Mapping[str, str]

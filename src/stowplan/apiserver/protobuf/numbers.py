@@ -399,6 +399,11 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
     },
     "autoscaling": {
         "Scale": SPEC_STATUS,
+        "HorizontalPodAutoscaler": SPEC_STATUS,
+        "CrossVersionObjectReference": "kind name apiVersion",
+        "HorizontalPodAutoscalerSpec": "scaleTargetRef minReplicas maxReplicas targetCPUUtilizationPercentage",
+        "HorizontalPodAutoscalerStatus": "observedGeneration lastScaleTime currentReplicas desiredReplicas "
+        "currentCPUUtilizationPercentage",
         "ScaleSpec": "replicas",
         "ScaleStatus": "replicas selector",
     },

@@ -42,9 +42,7 @@ def builtin_resources() -> tuple[Resource, ...]:
         for found in classes
         if found._api_info.parent is None
         for key in [(found._api_info.resource.group, found._api_info.resource.version, found._api_info.plural)]
-        if key[1] in naming.SERVED_VERSIONS
-        and (key[0], key[2]) not in naming.NOT_YET
-        and key not in naming.UNSERVED_VERSIONS
+        if key[1] in naming.SERVED_VERSIONS and (key[0], key[2]) not in naming.NOT_YET
     ]
     return tuple(sorted(made, key=lambda known: (known.group, known.version, known.plural)))
 

@@ -60,9 +60,6 @@ NOT_YET = frozenset(
 )  # fmt: skip
 """Kinds of the model library that are newer than the version we speak for."""
 
-UNSERVED_VERSIONS = frozenset({("autoscaling", "v1", "horizontalpodautoscalers")})
-"""Older versions of a kind that would need a conversion: the newer one is served."""
-
 NOT_YET_SUBRESOURCES = frozenset({"csinodes/status"})
 
 REFUSED_SUBRESOURCES: Mapping[str, tuple[str, ...]] = {

@@ -10,7 +10,7 @@ from stowplan.apiserver.admission.pods import admit_pod
 from stowplan.apiserver.admission.storage import admit_claim
 from stowplan.apiserver.body import check_kind, read_object, typed
 from stowplan.apiserver.context import Api
-from stowplan.apiserver.conversion import to_spoken, to_stored
+from stowplan.apiserver.conversion import spoken_body, to_spoken, to_stored
 from stowplan.apiserver.custom.instances import check_instance
 from stowplan.apiserver.defaulting.table import DEFAULTERS
 from stowplan.apiserver.errors import already_exists, invalid
@@ -57,9 +57,7 @@ def create_object(api: Api, call: Call, value: dict[str, Any], *, applied: bool 
         return Reply(code=201, body=encode_json(to_spoken(resource, value)), name=meta["name"])
     entry = api.store.write(resource.storage, value, previous=None)
     settle(api, resource)
-    if value is not (spoken := to_spoken(resource, value)):
-        return Reply(code=201, body=encode_json(spoken), name=entry.name)
-    return Reply(code=201, body=entry.body, name=entry.name)
+    return Reply(code=201, body=spoken_body(resource, entry), name=entry.name)
 
 
 def complete_new(api: Api, call: Call, value: dict[str, Any]) -> None:

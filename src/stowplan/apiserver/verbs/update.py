@@ -7,7 +7,7 @@ from typing import Any
 
 from stowplan.apiserver.body import check_kind, read_object, typed
 from stowplan.apiserver.context import Api
-from stowplan.apiserver.conversion import to_spoken, to_stored
+from stowplan.apiserver.conversion import spoken_body, to_spoken, to_stored
 from stowplan.apiserver.custom.instances import check_instance
 from stowplan.apiserver.defaulting.table import DEFAULTERS
 from stowplan.apiserver.errors import Subject, bad_request, invalid, not_found, stale
@@ -66,7 +66,7 @@ def replace(api: Api, call: Call, entry: Entry, value: Json, *, applied: bool = 
     if call.dry_run:
         return Reply(body=encode_json(to_spoken(resource, value)))
     written = store_change(api, call, entry, value)
-    return Reply(body=encode_json(to_spoken(resource, value)) if resource.group == "events.k8s.io" else written.body)
+    return Reply(body=spoken_body(resource, written))
 
 
 def store_change(api: Api, call: Call, entry: Entry, value: Json) -> Entry:
