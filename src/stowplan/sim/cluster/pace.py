@@ -22,6 +22,8 @@ class Pace:
     """From the deletion to the end, never longer than the pod's grace period."""
     jobs: float = 5.0
     """How long a pod of a Job runs unless its annotation says so."""
+    retrying: float = 10.0
+    """Before a Job replaces its first failed pod; twice as long after each further failure."""
     provisioning: float = 0.2
     """From a claim's wish to its volume."""
     quarantine: float = 5.0
