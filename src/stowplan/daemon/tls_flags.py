@@ -43,14 +43,8 @@ SUITES: Final[Mapping[str, str]] = {
     "TLS_RSA_WITH_AES_128_CBC_SHA256": "AES128-SHA256",
 }
 """Go's names to OpenSSL's; the rest of Go's (RC4, 3DES) OpenSSL does not have any more."""
-CURVES: Final[Mapping[int, str]] = {
-    23: "prime256v1",
-    24: "secp384r1",
-    25: "secp521r1",
-    29: "X25519",
-    4588: "X25519MLKEM768",
-}
-"""Go's CurveID to OpenSSL's names."""
+CURVES: Final = frozenset({23, 24, 25, 29, 4587, 4588, 4589})
+"""The CurveID numbers that Go knows."""
 
 
 @final
@@ -66,7 +60,7 @@ class SniCertificate:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingOptions:
-    """The secure port. `ciphers` are OpenSSL's names for TLS up to 1.2, () for the default; so for `curves`."""
+    """The secure port. `ciphers` are OpenSSL's names for TLS up to 1.2, () for the default."""
 
     bind_address: str = "0.0.0.0"  # noqa: S104 - upstream's default
     port: int = 10259
@@ -76,7 +70,6 @@ class ServingOptions:
     sni: tuple[SniCertificate, ...] = ()
     min_version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
     ciphers: tuple[str, ...] = ()
-    curves: tuple[str, ...] = ()
     share_port: bool = False
     share_address: bool = False
 
@@ -90,6 +83,9 @@ def read_serving_flags(given: Mapping[str, Any]) -> ServingOptions:
     if bool(cert_file) != bool(key_file):
         missing = "tls-private-key-file" if cert_file else "tls-cert-file"
         raise UsageError(f"--tls-cert-file and --tls-private-key-file go together: --{missing} is missing")
+    for number in given.get("tls-curve-preferences", ()):
+        if number not in CURVES:
+            raise UsageError(f"curve preference {number} is not supported")
     version = given.get("tls-min-version", "")
     if version not in VERSIONS:
         raise UsageError(f"unknown tls version {quote(version)}")
@@ -102,7 +98,6 @@ def read_serving_flags(given: Mapping[str, Any]) -> ServingOptions:
         sni=tuple(_sni(text) for text in given.get("tls-sni-cert-key", ())),
         min_version=VERSIONS[version],
         ciphers=tuple(filter(None, (_cipher(name) for name in given.get("tls-cipher-suites", ())))),
-        curves=tuple(_curve(number) for number in given.get("tls-curve-preferences", ())),
         share_port=given.get("permit-port-sharing", False),
         share_address=given.get("permit-address-sharing", False),
     )
@@ -114,12 +109,6 @@ def _cipher(name: str) -> str:
     if name not in SUITES:
         raise UsageError(f"Cipher suite {name} not supported or doesn't exist")
     return SUITES[name]
-
-
-def _curve(number: int) -> str:
-    if number not in CURVES:
-        raise UsageError(f"curve preference {number} is not supported: it is one of {', '.join(map(str, CURVES))}")
-    return CURVES[number]
 
 
 def _sni(text: str) -> SniCertificate:
