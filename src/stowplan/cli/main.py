@@ -13,6 +13,7 @@ COMMANDS: Final[tuple[tuple[str, str, str], ...]] = (
     ("bench", "stowplan.cli.bench", "Measure how fast pods are placed."),
     ("scheduler", "stowplan.cli.scheduler", "Schedule a real cluster: a drop-in for kube-scheduler."),
     ("up", "stowplan.cli.up", "Run a cluster on this machine, with simulated nodes."),
+    ("apiserver", "stowplan.cli.apiserver", "Run the embedded API server alone."),
 )
 """Name, module, what it does."""
 
