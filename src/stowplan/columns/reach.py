@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stowplan.api.node_selectors import NodeMatcher
 from stowplan.api.selectors import Operator
@@ -23,6 +24,7 @@ MOST_KEYS: Final = 3
 BITS: Final = 21
 """So many label keys with so many bits for a value's code fit into one number."""
 
+Codes = NDArray[np.int32]
 Pairs = tuple[tuple[str, str], ...]
 
 
@@ -55,11 +57,14 @@ class Reach:
         for by_labels in self._by_keys.values():
             by_labels.code.data[slot] = -1
 
-    def nearest(self, rows: Rows, rank_s: IntN, depth: int = 1) -> Iterator[IntN]:
-        """Arrays of ranks along the rows: together they hold, for each node, the lowest `depth` that reach it."""
+    def nearest(self, rows: Rows, slots: IntN, rank: IntN, depth: int = 1) -> Iterator[IntN]:
+        """Arrays of ranks along the rows: together they hold, for each node, the lowest `depth` that reach it.
+
+        Only these slots come into question, each with a rank of its own.
+        """
         for by_labels in self._by_keys.values():
-            yield from by_labels.nearest(rows, rank_s, depth)
-        best = lowest(self._group.data, rank_s, len(self._matchers), depth)
+            yield from by_labels.nearest(rows, slots, rank, depth)
+        best = lowest(self._group.data[slots], rank, len(self._matchers), depth)
         if best is None:
             return
         for group in np.flatnonzero(best[0] != FAR).tolist():
@@ -87,8 +92,8 @@ class _ByLabels:
     def set(self, slot: int, values: tuple[str, ...]) -> None:
         self.code.data[slot] = self.values.code(values)
 
-    def nearest(self, rows: Rows, rank_s: IntN, depth: int) -> Iterator[IntN]:
-        best = lowest(self.code.data, rank_s, len(self.values), depth)
+    def nearest(self, rows: Rows, slots: IntN, rank: IntN, depth: int) -> Iterator[IntN]:
+        best = lowest(self.code.data[slots], rank, len(self.values), depth)
         if best is None:
             return
         codes_n = self._codes(rows)
@@ -132,32 +137,30 @@ def label_pairs(matcher: NodeMatcher) -> Pairs | None:
     return pairs if len({key for key, _ in pairs}) == len(pairs) else None
 
 
-def lowest(
-    codes_s: "np.ndarray[tuple[int], np.dtype[np.int32]]", rank_s: IntN, codes: int, depth: int
-) -> list[IntN] | None:
-    """Per code the lowest ranks, the first, the second and so on, FAR when there is none; FAR too for code -1."""
-    at = np.flatnonzero((rank_s != FAR) & (codes_s >= 0))
-    if not len(at):
+def lowest(codes: Codes, rank: IntN, size: int, depth: int) -> list[IntN] | None:
+    """Per code below a size the lowest ranks: the first, the second and so on; FAR where there is none, and at -1."""
+    coded = codes >= 0
+    if not coded.any():
         return None
-    chosen, rank = codes_s[at].astype(np.int64), rank_s[at]
+    chosen, rank = codes[coded].astype(np.int64), rank[coded]
     if depth == 1:
-        best: IntN = np.full(codes + 1, FAR)
+        best: IntN = np.full(size + 1, FAR)
         np.minimum.at(best, chosen, rank)
         return [best]
     order = np.lexsort((rank, chosen))
     chosen, rank = chosen[order], rank[order]
-    starts = np.searchsorted(chosen, np.arange(codes))
-    ends = np.searchsorted(chosen, np.arange(codes), side="right")
+    starts = np.searchsorted(chosen, np.arange(size))
+    ends = np.searchsorted(chosen, np.arange(size), side="right")
     found = []
     for i in range(depth):
-        nth: IntN = np.full(codes + 1, FAR)
+        nth: IntN = np.full(size + 1, FAR)
         there = starts + i < ends
-        nth[:codes][there] = rank[(starts + i)[there]]
+        nth[:size][there] = rank[(starts + i)[there]]
         found.append(nth)
     return found
 
 
-def _combined(columns: Sequence["np.ndarray[tuple[int], np.dtype[np.int32]]"]) -> IntN:
+def _combined(columns: Sequence[Codes]) -> IntN:
     """One number for the codes of several columns, -1 where one of them is."""
     total_n: IntN = columns[0].astype(np.int64)
     absent_n: BoolN = columns[0] < 0

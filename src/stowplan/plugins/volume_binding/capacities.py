@@ -39,6 +39,7 @@ class CapacityTable:
     def __init__(self) -> None:
         self._objects: ObjectStore | None = None
         self._generation = 0
+        self._start_over()
 
     def catch_up(self, objects: ObjectStore) -> None:
         """Take over what changed."""
@@ -55,17 +56,16 @@ class CapacityTable:
 
     def enough(self, rows: Rows, class_name: str, size: int) -> IntN:
         """Per row the slot of a pool of a class with room for so many bytes, NONE when there is none."""
-        candidate_s = (self._class.data == self._classes.code(class_name)) & (self._limit.data >= size)
-        candidate_s &= self._limit.data != NO_VOLUME
-        rank_s: IntN = np.where(candidate_s, np.arange(self._table.capacity), FAR)
+        room_s = (self._class.data == self._classes.code(class_name)) & (self._limit.data >= size)
+        at = np.flatnonzero(room_s & (self._limit.data != NO_VOLUME))
         best_n: IntN = np.full(len(rows), FAR)
-        for rank_n in self._reach.nearest(rows, rank_s):
+        for rank_n in self._reach.nearest(rows, at, at):
             np.minimum(best_n, rank_n, out=best_n)
         return np.where(best_n == FAR, NONE, best_n)
 
-    def room(self) -> IntN:
-        """Per slot how many bytes are left; 0 at NONE."""
-        return np.append(self._room.data, 0)
+    def room(self, slot_n: IntN) -> IntN:
+        """How many bytes are left in these pools."""
+        return self._room.data[slot_n]
 
     def _start_over(self) -> None:
         table = self._table = Table()

@@ -56,7 +56,7 @@ class Scorer:
             _add_static(shares, static, volumes)
         dynamic: Shares = {}
         for provision in found.dynamic:
-            _add_dynamic(dynamic, provision, ~static_n, pools.room())
+            _add_dynamic(dynamic, provision, ~static_n, pools)
         total_n: IntN = np.zeros(n, np.int64)
         classes_n: IntN = np.zeros(n, np.int64)
         for share in (*shares.values(), *dynamic.values()):
@@ -92,7 +92,7 @@ def _add_static(shares: Shares, static: Static, volumes: VolumeTable) -> None:
         share.capacity_n[here_n] += capacity_n[here_n]
 
 
-def _add_dynamic(shares: Shares, provision: Dynamic, counts_n: BoolN, room_s: IntN) -> None:
+def _add_dynamic(shares: Shares, provision: Dynamic, counts_n: BoolN, pools: CapacityTable) -> None:
     here_n = provision.here_n & counts_n & (provision.pool_n != NO_POOL)
     if not here_n.any():
         return
@@ -100,7 +100,7 @@ def _add_dynamic(shares: Shares, provision: Dynamic, counts_n: BoolN, room_s: In
     share.counts_n[here_n] = True
     share.requested_n[here_n] += value(provision.claim.spec.resources.requests.get(STORAGE, 0))
     # parity: claims of one class share a pool, so its room is not added up
-    share.capacity_n[here_n] = room_s[provision.pool_n[here_n]]
+    share.capacity_n[here_n] = pools.room(provision.pool_n[here_n])
 
 
 def _share(shares: Shares, class_name: str, n: int) -> Share:

@@ -10,7 +10,7 @@ import numpy as np
 
 from stowplan.api.claims import STORAGE, claim_class, volume_class
 from stowplan.api.quantity import nano_value, value
-from stowplan.api.selectors import compile_label_selector
+from stowplan.api.selectors import Selector, compile_label_selector
 from stowplan.api.storage import PersistentVolume, PersistentVolumeClaim
 from stowplan.columns.column import Table
 from stowplan.columns.interning import Interner
@@ -41,6 +41,7 @@ class VolumeTable:
         self._cache = cache
         self._objects: ObjectStore | None = None
         self._generation = 0
+        self._start_over()
 
     def catch_up(self, objects: ObjectStore) -> None:
         """Take over what changed, in the API or by assuming."""
@@ -76,25 +77,18 @@ class VolumeTable:
         `taken` are the slots that other claims of the pod get there. Raises SelectorError.
         """
         selector = None if claim.spec.selector is None else compile_label_selector(claim.spec.selector)
-        fitting_s = self._fitting(claim)
         slot_n: IntN = np.full(len(rows), NONE, np.int64)
         open_n = np.ones(len(rows), np.bool_)
         for slot in sorted(self._meant_for(claim)):
             # parity: a volume that was made for the claim decides, also where it cannot be reached
-            if fitting_s[slot]:
-                free_n = open_n & ~_among(slot, taken, len(rows))
-                slot_n[free_n & self._reached(rows, slot)] = slot
-                open_n &= ~free_n
-        candidate_s = fitting_s & self._available.data & ~self._claimed.data
-        candidate_s &= self._modes.answers(
-            frozenset(claim.spec.access_modes), frozenset(claim.spec.access_modes).issubset, np.bool_
-        )[self._mode_set.data]
-        if selector is not None:
-            labels_match = self._labels.answers(selector, lambda pairs: selector.matches(dict(pairs)), np.bool_)
-            candidate_s &= labels_match[self._label_set.data]
-        if open_n.any() and candidate_s.any():
-            smallest_n = self._smallest(rows, candidate_s, taken)
-            slot_n[open_n] = smallest_n[open_n]
+            free_n = open_n & ~_among(slot, taken, len(rows))
+            slot_n[free_n & self._reached(rows, slot)] = slot
+            open_n &= ~free_n
+        if open_n.any():
+            at = self._candidates(claim, selector)
+            if len(at):
+                smallest_n = self._smallest(rows, at, taken)
+                slot_n[open_n] = smallest_n[open_n]
         return slot_n
 
     def _start_over(self) -> None:
@@ -115,9 +109,7 @@ class VolumeTable:
         self._attributes = table.column(np.int32, -1)
         self._mode_set = table.column(np.int32, -1)
         self._label_set = table.column(np.int32, -1)
-        self._available = table.column(np.bool_, False)
-        self._claimed = table.column(np.bool_, False)
-        self._deleting = table.column(np.bool_, False)
+        self._open = table.column(np.bool_, False)
 
     def _put(self, key: str, volume: PersistentVolume | None) -> None:
         slot = self._slots.get(key)
@@ -152,9 +144,9 @@ class VolumeTable:
         self._attributes.data[slot] = self._names.code(spec.volume_attributes_class_name or "")
         self._mode_set.data[slot] = self._modes.code(frozenset(spec.access_modes))
         self._label_set.data[slot] = self._labels.code(frozenset(volume.labels.items()))
-        self._available.data[slot] = volume.status.phase == AVAILABLE
-        self._deleting.data[slot] = volume.metadata.deletion_timestamp is not None
-        self._claimed.data[slot] = spec.claim_ref is not None
+        self._open.data[slot] = (
+            volume.status.phase == AVAILABLE and spec.claim_ref is None and volume.metadata.deletion_timestamp is None
+        )
         if spec.claim_ref is not None:
             self._refer(slot, volume)
 
@@ -170,39 +162,52 @@ class VolumeTable:
         if not slots:
             del self._by_claim[f"{ref.namespace}/{ref.name}"]
 
-    def _fitting(self, claim: PersistentVolumeClaim) -> BoolN:
-        """Volumes of the claim's class and kind that are large enough and will stay."""
-        spec = claim.spec
-        wanted = size_of(claim)
-        fitting_s: BoolN = self._class.data == self._names.code(claim_class(claim))
-        fitting_s &= self._sizes.answers(wanted, wanted.__le__, np.bool_)[self._size.data]
-        fitting_s &= self._volume_mode.data == self._names.code(spec.volume_mode or FILESYSTEM)
-        fitting_s &= self._attributes.data == self._names.code(spec.volume_attributes_class_name or "")
-        return fitting_s & ~self._deleting.data
+    def _fitting(self, claim: PersistentVolumeClaim, at: IntN) -> IntN:
+        """Those among some slots whose volumes are of the claim's class and kind and large enough."""
+        spec, wanted = claim.spec, size_of(claim)
+        fits = self._class.data[at] == self._names.code(claim_class(claim))
+        fits &= self._sizes.answers(wanted, wanted.__le__, np.bool_)[self._size.data[at]]
+        fits &= self._volume_mode.data[at] == self._names.code(spec.volume_mode or FILESYSTEM)
+        fits &= self._attributes.data[at] == self._names.code(spec.volume_attributes_class_name or "")
+        fitting: IntN = at[fits]
+        return fitting
 
-    def _meant_for(self, claim: PersistentVolumeClaim) -> set[int]:
-        """Slots of volumes that refer to the claim."""
-        found = set()
+    def _candidates(self, claim: PersistentVolumeClaim, selector: Selector | None) -> IntN:
+        """Slots of the volumes that nobody has and that would do for the claim."""
+        # perf: most volumes are bound; the rest is looked at more closely
+        free_s = self._open.data & (self._class.data == self._names.code(claim_class(claim)))
+        at = self._fitting(claim, np.flatnonzero(free_s))
+        wanted = frozenset(claim.spec.access_modes)
+        at = at[self._modes.answers(wanted, wanted.issubset, np.bool_)[self._mode_set.data[at]]]
+        if selector is not None:
+            matching = self._labels.answers(selector, lambda pairs: selector.matches(dict(pairs)), np.bool_)
+            at = at[matching[self._label_set.data[at]]]
+        return at
+
+    def _meant_for(self, claim: PersistentVolumeClaim) -> list[int]:
+        """Slots of volumes that refer to the claim, and would do for it."""
+        found = []
         for slot in self._by_claim.get(f"{claim.namespace}/{claim.name}", ()):
-            ref = self.volume(slot).spec.claim_ref
-            if ref is not None and ref.uid in {"", claim.uid}:
-                found.add(slot)
-        return found
+            volume = self.volume(slot)
+            ref = volume.spec.claim_ref
+            if ref is not None and ref.uid in {"", claim.uid} and volume.metadata.deletion_timestamp is None:
+                found.append(slot)
+        fitting: list[int] = self._fitting(claim, np.array(found, np.int64)).tolist()
+        return fitting
 
     def _reached(self, rows: Rows, slot: int) -> BoolN:
         matcher = matcher_of(self.volume(slot).spec.node_affinity)
         return np.ones(len(rows), np.bool_) if matcher is None else matcher_mask(rows, matcher)
 
-    def _smallest(self, rows: Rows, candidate_s: BoolN, taken: Sequence[IntN]) -> IntN:
-        """The smallest candidate that reaches each row and is not taken there; of equals, the first that came."""
+    def _smallest(self, rows: Rows, at: IntN, taken: Sequence[IntN]) -> IntN:
+        """The smallest that reaches each row and is not taken there; of equals, the one that came first."""
         capacity = self._table.capacity
-        order = np.zeros(len(self._sizes) + 1, np.int64)
-        order[np.array(sorted(range(len(self._sizes)), key=self._sizes.values.__getitem__))] = np.arange(
-            len(self._sizes)
-        )
-        rank_s: IntN = np.where(candidate_s, order[self._size.data] * capacity + np.arange(capacity), FAR)
+        sizes = self._sizes.values
+        order = np.empty(len(sizes), np.int64)
+        order[sorted(range(len(sizes)), key=sizes.__getitem__)] = np.arange(len(sizes))
+        rank = order[self._size.data[at]] * capacity + at
         best_n: IntN = np.full(len(rows), FAR)
-        for rank_n in self._reach.nearest(rows, rank_s, 1 + len(taken)):
+        for rank_n in self._reach.nearest(rows, at, rank, 1 + len(taken)):
             found_n = rank_n
             if taken:
                 at_n = rank_n % capacity
