@@ -12,6 +12,9 @@ import urllib.request
 from pathlib import Path
 from typing import Protocol, final
 
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
 from stowplan.apiserver.options import MASTERS, ServerOptions, User
 from stowplan.apiserver.process import ServerProcess, spawn
 from tests.client.certificates import Authority
@@ -108,7 +111,7 @@ class RealServer:
         self._write("ca.crt", authority.certificate)
         self._write("serving.crt", serving.certificate)
         self._write("serving.key", serving.key)
-        self._write("accounts.key", authority.issue("accounts").key)
+        self._write("accounts.key", account_key())
         tokens = f'{self.admin_token},admin,admin,"{MASTERS}"\n{self.scheduler_token},{SCHEDULER},{SCHEDULER}\n'
         self._write("tokens.csv", tokens.encode())
 
@@ -199,6 +202,13 @@ class RealServer:
             if child is not None and child.poll() is None:
                 child.kill()
                 child.wait()
+
+
+def account_key() -> bytes:
+    """A key for service account tokens, in the form of which kube-apiserver also reads the public half."""
+    return ec.generate_private_key(ec.SECP256R1()).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
 
 
 def free_ports(count: int) -> list[int]:

@@ -31,7 +31,9 @@ async def check_at_rest(scheduler: Scheduler, client: ApiClient) -> None:
     assert not len(live.queue.in_flight)
     assert not live.queue.in_flight.events
     assert not len(scheduler.permits)
-    want: dict[str, set[str]] = {node["metadata"]["name"]: set() for node in (await client.get_json("/api/v1/nodes"))["items"]}
+    want: dict[str, set[str]] = {
+        node["metadata"]["name"]: set() for node in (await client.get_json("/api/v1/nodes"))["items"]
+    }
     cpu: Counter[str] = Counter()
     for pod in (await client.get_json("/api/v1/pods"))["items"]:
         node = pod["spec"].get("nodeName")

@@ -141,6 +141,25 @@ class Hands:
         found.sort(key=lambda event: event.get("eventTime") or "")
         return [(event["reason"], event.get("note", "")) for event in found]
 
+    async def told(self, name: str, reason: str) -> tuple[str, str]:
+        """Wait for an event about an object; reason and note."""
+
+        async def is_told() -> bool:
+            return any(told == reason for told, _ in await self.events(name))
+
+        await until(is_told, f"{reason} is told of {name}")
+        return next((told, note) for told, note in await self.events(name) if told == reason)
+
+    async def bind(self, name: str, node: str) -> None:
+        """Bind a pod by hand."""
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": name},
+            "target": {"kind": "Node", "name": node},
+        }
+        await self.client.post(self.path("Pod", name, "binding"), binding)
+
     async def bound(self, name: str, *, to: str | None = None) -> str:
         """Wait until a pod is bound; the node."""
 
