@@ -25,6 +25,7 @@ from stowplan.apiserver.bootstrap import bootstrap
 from stowplan.apiserver.certs import Authority, load_or_create_authority, server_context, write_private
 from stowplan.apiserver.context import Api
 from stowplan.apiserver.custom.definitions import establish_all
+from stowplan.apiserver.expiry import EventExpiry
 from stowplan.apiserver.http import BODY_LIMIT, HttpServer
 from stowplan.apiserver.kubeconfig import write_kubeconfig
 from stowplan.apiserver.options import ADMIN, ServerOptions, StartError
@@ -100,7 +101,13 @@ class EmbeddedServer:
         server = HttpServer(self._api, authenticator, Authorizer(self._api.store), self._audit)
         loop = asyncio.get_running_loop()
         self._runner = web.ServerRunner(
-            web.Server(server.handle, request_factory=_request_factory(loop), access_log=None, keepalive_timeout=600),
+            web.Server(
+                server.handle,
+                request_factory=_request_factory(loop),
+                access_log=None,
+                keepalive_timeout=600,
+                handler_cancellation=True,
+            ),
             shutdown_timeout=SHUTDOWN_SECONDS,
         )
         await self._runner.setup()
@@ -159,8 +166,12 @@ class EmbeddedServer:
             self._failed.set_result(error)
 
     async def _tick(self) -> None:
+        expiry = EventExpiry(self.api, self._options.event_seconds)
         while True:
             await asyncio.sleep(self._options.bookmark_seconds)
+            expiry.tick()
+            # a bookmark promises that everything before it has been told
+            self.api.store.flush_now()
             self.api.hub.bookmark_all(self.api.store.version)
 
 

@@ -53,14 +53,13 @@ class HttpServer:
             return _refused(ApiError(500, "Internal error occurred: the server failed to answer this request"))
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        # perf: the raw path is split once; the URL object of aiohttp is never made for plain paths
-        raw, _, query_text = request.rel_url.raw_path, "", request.rel_url.query_string
+        raw = request.rel_url.raw_path
         if _is_health(raw):
             return web.Response(text="ok")
         user = self._authenticator.authenticate(request.headers.get("Authorization", ""), _certificate(request))
         if IMPERSONATE in request.headers:
             user = self._impersonated(request, user)
-        query: Mapping[str, str] = dict(request.rel_url.query) if query_text else {}
+        query: Mapping[str, str] = dict(request.rel_url.query) if request.query_string else {}
         address = read_address(raw)
         if address is None or not address.plural:
             authorize(self._authorizer, user, Wish(verb="get", path=raw))
@@ -104,15 +103,18 @@ class HttpServer:
     async def _write(self, call: Call) -> web.Response:
         try:
             answered = answer(self._api, call, self._authenticator, self._authorizer)
-            assert isinstance(answered, Reply)
-            await self._api.store.committed()
         except ApiError as error:
             self._note(call, "", error.code)
             raise
         except Exception:
             self._note(call, "", 500)
             raise
-        self._note(call, answered.name, answered.code)
+        assert isinstance(answered, Reply)
+        try:
+            await self._api.store.committed()
+        finally:
+            # a client that has gone does not undo what it wrote
+            self._note(call, answered.name, answered.code)
         return _complete(answered)
 
     def _note(self, call: Call, name: str, status: int) -> None:

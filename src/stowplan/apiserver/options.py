@@ -47,6 +47,8 @@ class ServerOptions:
     watch_buffer: int = 32 * 1024 * 1024
     """Bytes that may wait for one watcher before it is cut off."""
     bookmark_seconds: float = 30.0
+    event_seconds: float = 3600.0
+    """How long an event is kept after it was last written."""
 
 
 class StartError(Exception):

@@ -4,6 +4,7 @@ Upstream: staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go (v1.36.4)
 """
 
 import re
+from collections.abc import Sequence
 from decimal import ROUND_UP, Decimal
 from functools import lru_cache
 
@@ -37,6 +38,14 @@ def canonical(text: str) -> str:
         return _binary(int(number))
     exponent_form = bool(suffix) and suffix[0] in "eE" and suffix not in DECIMAL
     return _decimal(number, exponent_form=exponent_form)
+
+
+def total(texts: Sequence[str]) -> str:
+    """The sum of quantities, in the form of the first."""
+    number = sum((amount(text) for text in texts), Decimal(0))
+    if texts[0].endswith("i") and number == number.to_integral_value():
+        return _binary(int(number))
+    return _decimal(number, exponent_form=False)
 
 
 def _parse(text: str) -> tuple[Decimal, str]:

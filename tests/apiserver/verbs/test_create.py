@@ -115,6 +115,27 @@ def test_quantities_are_written_in_one_form() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.parametrize(
+    ("asked", "want"),
+    [
+        pytest.param(["500Mi", "500Mi"], "1000Mi", id="what the containers ask for together"),
+        pytest.param([None, None], "4Gi", id="its own limit, when they ask for nothing"),
+    ],
+)
+def test_requests_of_a_whole_pod_follow_its_containers(asked: list[str | None], want: str) -> None:
+    async def story() -> None:
+        async with running() as api:
+            containers = [
+                {"name": f"c{index}", "image": "i", "resources": {"requests": {"memory": text}} if text else {}}
+                for index, text in enumerate(asked)
+            ]
+            value = pod("a", containers=containers, resources={"limits": {"memory": "4Gi"}})
+            got = (await api.post(PODS, value)).json["spec"]["resources"]
+            assert {"memory": want} == got["requests"]
+
+    asyncio.run(story())
+
+
 def test_a_priority_comes_from_its_class() -> None:
     async def story() -> None:
         async with running() as api:

@@ -158,6 +158,20 @@ def test_a_watcher_that_stops_reading_is_cut_off_and_nobody_else() -> None:
     asyncio.run(story())
 
 
+def test_a_watcher_that_goes_away_is_forgotten() -> None:
+    async def story() -> None:
+        async with running() as api:
+            async with api.watch(PODS):
+                assert 1 == api.server.api.hub.count
+            for _ in range(200):
+                if not api.server.api.hub.count:
+                    return
+                await asyncio.sleep(0.01)
+            pytest.fail("the watch is still open")
+
+    asyncio.run(story())
+
+
 def test_a_table_is_told_row_by_row() -> None:
     async def story() -> None:
         async with running() as api:

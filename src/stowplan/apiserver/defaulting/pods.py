@@ -5,11 +5,14 @@ Upstream: pkg/apis/core/v1/defaults.go (v1.36.4).
 
 from typing import Any
 
+from stowplan.apiserver.quantities import amount, total
+
 Json = dict[str, Any]
 
 PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 FILE_MODE = 0o644
 TOKEN_SECONDS = 3600
+OVERCOMMITTED = ("cpu", "memory")
 
 
 def default_pod(pod: Json) -> None:
@@ -18,7 +21,7 @@ def default_pod(pod: Json) -> None:
     for name in ("containers", "initContainers"):
         for container in spec.get(name) or ():
             _requests_from_limits(container.get("resources"))
-    _requests_from_limits(spec.get("resources"))
+    _default_pod_level(spec)
     default_pod_spec(spec)
     spec.setdefault("enableServiceLinks", True)
     if spec.get("hostNetwork"):
@@ -96,8 +99,47 @@ def _requests_from_limits(resources: Json | None) -> None:
     if not resources or not resources.get("limits"):
         return
     requests = resources.setdefault("requests", {})
-    for name, amount in resources["limits"].items():
-        requests.setdefault(name, amount)
+    for name, bound in resources["limits"].items():
+        requests.setdefault(name, bound)
+
+
+def _default_pod_level(spec: Json) -> None:
+    """Requests of the whole pod: what its containers ask for together, else its own limits."""
+    resources = spec.get("resources")
+    if not resources or not resources.get("limits"):
+        return
+    requests = resources.setdefault("requests", {})
+    for name in OVERCOMMITTED:
+        asked = _asked_together(spec, name)
+        if asked is not None:
+            requests.setdefault(name, asked)
+    for name, bound in resources["limits"].items():
+        if name in OVERCOMMITTED or name.startswith("hugepages-"):
+            requests.setdefault(name, bound)
+
+
+def _asked_together(spec: Json, name: str) -> str | None:
+    """What the containers need of a resource: all that run together, or the neediest that prepares."""
+
+    def asked(container: Json) -> str | None:
+        found: str | None = ((container.get("resources") or {}).get("requests") or {}).get(name)
+        return found
+
+    sidecars: list[str] = []
+    peaks: list[str] = []
+    for container in spec.get("initContainers") or ():
+        text = asked(container)
+        if text is None:
+            continue
+        if container.get("restartPolicy") == "Always":
+            sidecars.append(text)
+            peaks.append(total(sidecars))
+        else:
+            peaks.append(total([*sidecars, text]))
+    running = [text for text in map(asked, spec.get("containers") or ()) if text is not None] + sidecars
+    if running:
+        peaks.append(total(running))
+    return max(peaks, key=amount) if peaks else None
 
 
 def _default_volume(volume: Json) -> None:

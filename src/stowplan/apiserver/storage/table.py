@@ -87,6 +87,12 @@ class Table:
             if entry is not None:
                 yield entry
 
+    def count_after(self, namespace: str, key: Key) -> int:
+        """How many objects of a namespace (empty: of all) stand behind a key."""
+        keys = self.keys()
+        last = bisect_left(keys, (namespace, AFTER_ALL)) if namespace else len(keys)
+        return max(0, last - bisect_left(keys, (key[0], key[1] + "\0")))
+
     def slice_at(self, version: int, namespace: str, after: Key | None = None) -> Iterator[Entry]:
         """As `slice`, in the state that the table had at an earlier version."""
         older: dict[Key, Entry | None] = {}

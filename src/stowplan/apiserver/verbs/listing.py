@@ -67,27 +67,28 @@ def list_objects(api: Api, call: Call) -> Answer:
     token = call.query.get("continue", "")
     exact, after = _state(api, call, token)
     version = api.store.version if exact is None else exact
-    source = _source(api, call, exact, after)
-    chosen = [
+    source = (
         entry
-        for entry in source
+        for entry in _source(api, call, exact, after)
         if (labels is None or labels.matches(entry.labels)) and (fields is None or fields.matches(entry))
-    ]
+    )
+    # perf: a page looks no further than one object behind its end
+    chosen = list(source) if limit <= 0 else list(islice(source, limit + 1))
     rest = 0
     next_token = ""
     if 0 < limit < len(chosen):
-        rest = len(chosen) - limit
         chosen = chosen[:limit]
         last = chosen[-1]
         next_token = _encode(Continue(version, last.namespace, last.name))
-    counted = rest if labels is None and fields is None else 0
+        if labels is None and fields is None:
+            rest = api.table(call.resource).count_after(call.namespace, last.key)
     if len(chosen) <= SMALL:
-        return Reply(body=b"".join(pieces(form, chosen, version, next_token, counted)), content_type=form.content_type)
+        return Reply(body=b"".join(pieces(form, chosen, version, next_token, rest)), content_type=form.content_type)
 
     async def run(sink: Sink) -> None:
         held: list[bytes] = []
         size = 0
-        for piece in pieces(form, chosen, version, next_token, counted):
+        for piece in pieces(form, chosen, version, next_token, rest):
             held.append(piece)
             size += len(piece)
             if size > PIECE:
@@ -125,7 +126,7 @@ def _source(api: Api, call: Call, exact: int | None, after: Key | None) -> Itera
             if call.query.get("continue")
             else "The resourceVersion for the provided list is too old."
         ) from None
-    return islice(table.slice_at(exact, call.namespace, after), None)
+    return table.slice_at(exact, call.namespace, after)
 
 
 def _state(api: Api, call: Call, token: str) -> tuple[int | None, Key | None]:
