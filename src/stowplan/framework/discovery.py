@@ -1,8 +1,9 @@
-"""Finding third-party plugins: named on the command line as module:Class, or offered by installed packages."""
+"""Plugins of third parties: named as module:Class, or announced by installed packages."""
 
 import importlib
+import inspect
 from collections.abc import Iterable
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
 from stowplan.framework.plugin import Plugin, points_of
@@ -11,34 +12,66 @@ ENTRY_POINTS: Final = "stowplan.plugins"
 
 
 class PluginLoadError(ValueError):
-    """Raised when a plugin cannot be loaded: the text names what was asked for and what is wrong with it."""
+    """Raised when a plugin cannot be loaded, or is none."""
 
 
-def load_plugins(named: Iterable[str]) -> list[type[Plugin]]:
-    """The plugins named as module:Class, then those that installed packages offer. Raises PluginLoadError."""
-    plugins = [_load(name) for name in named]
-    for offer in entry_points(group=ENTRY_POINTS):
-        plugin = _load(offer.value)
-        if plugin not in plugins:
-            plugins.append(plugin)
-    return plugins
-
-
-def _load(name: str) -> type[Plugin]:
-    module_name, colon, class_name = name.partition(":")
+def load_plugin(reference: str) -> type[Plugin]:
+    """The class that module:Class names. Raises PluginLoadError."""
+    module_name, colon, class_name = reference.partition(":")
     if not colon or not module_name or not class_name:
-        raise PluginLoadError(f"plugin {name!r}: write module:Class")
+        raise PluginLoadError(f"plugin {reference!r}: write it as module:Class")
     try:
         module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        raise PluginLoadError(f"plugin {reference!r}: there is no module {error.name!r} to import") from error
     except Exception as error:
-        raise PluginLoadError(f"plugin {name!r}: {module_name} cannot be imported: {error}") from error
-    plugin = vars(module).get(class_name)
-    if plugin is None:
-        raise PluginLoadError(f"plugin {name!r}: {module_name} has no {class_name}")
-    if not (isinstance(plugin, type) and issubclass(plugin, Plugin)):
-        raise PluginLoadError(f"plugin {name!r}: it does not derive from stowplan.framework.plugin.Plugin")
-    if "name" not in vars(plugin) and not hasattr(plugin, "name"):
-        raise PluginLoadError(f"plugin {name!r}: it has no name")
-    if not points_of(plugin):
-        raise PluginLoadError(f"plugin {name!r}: it takes part in no extension point")
-    return plugin
+        raise PluginLoadError(
+            f"plugin {reference!r}: importing {module_name} failed: {type(error).__name__}: {error}"
+        ) from error
+    found: object = module
+    for part in class_name.split("."):
+        if not hasattr(found, part):
+            raise PluginLoadError(f"plugin {reference!r}: {module_name} has no {class_name}")
+        found = getattr(found, part)
+    return _plugin(found, f"plugin {reference!r}")
+
+
+def installed_plugins(announced: Iterable[EntryPoint] | None = None) -> list[type[Plugin]]:
+    """What installed packages announce under the entry point stowplan.plugins. Raises PluginLoadError."""
+    points = entry_points(group=ENTRY_POINTS) if announced is None else announced
+    found = []
+    for point in sorted(points, key=lambda point: (point.name, point.value)):
+        where = f"entry point {point.name!r} of {ENTRY_POINTS} ({point.value})"
+        try:
+            loaded = point.load()
+        except Exception as error:
+            raise PluginLoadError(f"{where}: loading failed: {type(error).__name__}: {error}") from error
+        found.append(_plugin(loaded, where))
+    return found
+
+
+def load_plugins(references: Iterable[str]) -> list[type[Plugin]]:
+    """The installed plugins and the named ones, each once. Raises PluginLoadError, also for two of one name."""
+    by_name: dict[str, type[Plugin]] = {}
+    for plugin in (*installed_plugins(), *(load_plugin(reference) for reference in references)):
+        other = by_name.setdefault(plugin.name, plugin)
+        if other is not plugin:
+            raise PluginLoadError(
+                f"two plugins are named {plugin.name}: {other.__module__}:{other.__qualname__} and "
+                f"{plugin.__module__}:{plugin.__qualname__}"
+            )
+    return list(by_name.values())
+
+
+def _plugin(found: object, where: str) -> type[Plugin]:
+    if not inspect.isclass(found) or not issubclass(found, Plugin):
+        raise PluginLoadError(f"{where}: {found!r} is not a class derived from stowplan.framework.plugin.Plugin")
+    name = getattr(found, "name", None)
+    if not isinstance(name, str) or not name:
+        raise PluginLoadError(f"{where}: {found.__qualname__} has no name")
+    if inspect.isabstract(found):
+        missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+        raise PluginLoadError(f"{where}: {found.__qualname__} does not define {missing}")
+    if not points_of(found):
+        raise PluginLoadError(f"{where}: {found.__qualname__} takes part in no extension point")
+    return found
