@@ -1,4 +1,4 @@
-"""An API server for a test: kube-apiserver and etcd where KUBEBUILDER_ASSETS names a folder with both, else the embedded one."""
+"""An API server for a test: kube-apiserver where KUBEBUILDER_ASSETS names a folder with it, else the embedded one."""
 
 import contextlib
 import os
@@ -14,10 +14,10 @@ from typing import Protocol, final
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from tests.client.certificates import Authority
 
 from stowplan.apiserver.options import MASTERS, ServerOptions, User
 from stowplan.apiserver.process import ServerProcess, spawn
-from tests.client.certificates import Authority
 
 ASSETS = "KUBEBUILDER_ASSETS"
 SCHEDULER = "system:kube-scheduler"
@@ -178,16 +178,16 @@ class RealServer:
         context = ssl.create_default_context(cadata=self.authority.decode())
         until = time.monotonic() + START_SECONDS
         for path in ("/readyz", "/api/v1/namespaces/default"):
-            request = urllib.request.Request(  # noqa: S310 - our own server
-                self.url + path, headers={"Authorization": f"Bearer {self.admin_token}"}
-            )
+            request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {self.admin_token}"})
             while True:
                 assert self._api is not None
                 assert self._api.poll() is None, f"kube-apiserver ended, see {self._folder}/kube-apiserver.log"
                 assert time.monotonic() < until, "kube-apiserver does not become ready"
-                with contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError):
-                    with urllib.request.urlopen(request, context=context, timeout=5):  # noqa: S310
-                        break
+                with (
+                    contextlib.suppress(urllib.error.URLError, ConnectionError, TimeoutError),
+                    urllib.request.urlopen(request, context=context, timeout=5),
+                ):
+                    break
                 time.sleep(0.1)
 
     def kill(self) -> None:

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, final
 
+from tests.daemon.api import ApiServer
+from tests.daemon.invariants import check_at_rest, check_places
+
 from stowplan.client.connection import Connection
 from stowplan.client.credentials import bearer_token
 from stowplan.client.errors import ClientError, NotFound
@@ -20,8 +23,6 @@ from stowplan.composition import Setup, set_up
 from stowplan.daemon.live import BindingExtender
 from stowplan.daemon.scheduler import Scheduler
 from stowplan.framework.plugin import Plugin
-from tests.daemon.api import ApiServer
-from tests.daemon.invariants import check_at_rest, check_places
 
 Json = dict[str, Any]
 
@@ -58,6 +59,7 @@ LEFT_BEHIND = (
     "CSINode",
     "CSIDriver",
     "PodDisruptionBudget",
+    "PriorityClass",
     "ResourceClaim",
     "ResourceSlice",
     "DeviceClass",
@@ -201,6 +203,8 @@ class Hands:
             base, plural, _ = COLLECTIONS[kind]
             for obj in (await self.client.get_json(f"{base}/{plural}"))["items"]:
                 meta = obj["metadata"]
+                if meta["name"].startswith("system-"):
+                    continue
                 place = f"{base}/namespaces/{meta['namespace']}" if "namespace" in meta else base
                 path = f"{place}/{plural}/{meta['name']}"
                 try:
