@@ -3,6 +3,7 @@
 Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go, GetList (v1.36.4).
 """
 
+import asyncio
 import base64
 from collections.abc import Iterator
 from itertools import islice
@@ -23,6 +24,9 @@ PIECE = 256 * 1024
 SMALL = 500
 """Shorter lists are answered whole."""
 
+LONGEST_SECONDS = 120.0
+"""A reader that takes longer for one list is cut off."""
+
 MATCHES = ("Exact", "NotOlderThan")
 
 
@@ -32,6 +36,21 @@ class Continue(msgspec.Struct):
     version: int
     namespace: str
     name: str
+
+
+async def write_pieces(sink: Sink, parts: Iterator[bytes]) -> None:
+    """Write many small parts in larger pieces; others get their turn in between."""
+    held: list[bytes] = []
+    size = 0
+    for part in parts:
+        held.append(part)
+        size += len(part)
+        if size > PIECE:
+            await sink.write(b"".join(held))
+            held, size = [], 0
+            await asyncio.sleep(0)
+    if held:
+        await sink.write(b"".join(held))
 
 
 def selectors(api: Api, call: Call) -> tuple[LabelSelector | None, FieldSelector | None]:
@@ -86,15 +105,11 @@ def list_objects(api: Api, call: Call) -> Answer:
         return Reply(body=b"".join(pieces(form, chosen, version, next_token, rest)), content_type=form.content_type)
 
     async def run(sink: Sink) -> None:
-        held: list[bytes] = []
-        size = 0
-        for piece in pieces(form, chosen, version, next_token, rest):
-            held.append(piece)
-            size += len(piece)
-            if size > PIECE:
-                await sink.write(b"".join(held))
-                held, size = [], 0
-        await sink.write(b"".join(held))
+        try:
+            async with asyncio.timeout(LONGEST_SECONDS):
+                await write_pieces(sink, pieces(form, chosen, version, next_token, rest))
+        except TimeoutError:
+            sink.abort()
 
     return Streamed(run, form.content_type)
 

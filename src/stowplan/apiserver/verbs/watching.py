@@ -4,6 +4,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/storage/cacher/cacher.go, Watch (v1.3
 """
 
 import random
+from collections.abc import Iterator
 
 from stowplan.apiserver.context import Api
 from stowplan.apiserver.errors import ApiError, bad_request, expired
@@ -12,7 +13,7 @@ from stowplan.apiserver.metadata import parse_version
 from stowplan.apiserver.request import Call, Sink, Streamed, boolean_parameter, integer_parameter
 from stowplan.apiserver.storage.entry import Change, Entry
 from stowplan.apiserver.storage.table import HistoryGoneError
-from stowplan.apiserver.verbs.listing import PIECE, selectors
+from stowplan.apiserver.verbs.listing import selectors, write_pieces
 from stowplan.apiserver.watch.hub import Lines, Watcher, line
 
 SHORTEST_SECONDS = 1800
@@ -51,11 +52,10 @@ def watch_objects(api: Api, call: Call) -> Streamed:
         present = _present(api, call, watcher) if initial else []
         api.hub.add(call.resource.storage, watcher)
         try:
-            await _write_present(sink, form, present)
+            await write_pieces(sink, _added(form, present))
             if boolean_parameter(call.query, "sendInitialEvents"):
                 await sink.write(b'{"type":"BOOKMARK","object":%b}\n' % form.bookmark(watcher.since, initial_end=True))
-            for data in backlog:
-                await sink.write(data)
+            await write_pieces(sink, iter(backlog))
             await _follow(api, sink, watcher, float(seconds))
         finally:
             api.hub.remove(call.resource.storage, watcher)
@@ -113,19 +113,9 @@ def _present(api: Api, call: Call, watcher: Watcher) -> list[Entry]:
     return [entry for entry in api.table(call.resource).slice(call.namespace) if watcher.wants(entry)]
 
 
-async def _write_present(sink: Sink, form: WatchForm, present: list[Entry]) -> None:
-    held: list[bytes] = []
-    size = 0
-    lines: Lines = {}
+def _added(form: WatchForm, present: list[Entry]) -> Iterator[bytes]:
     for entry in present:
-        held.append(line(form, Change.ADDED, entry, lines))
-        lines.clear()
-        size += len(held[-1])
-        if size > PIECE:
-            await sink.write(b"".join(held))
-            held, size = [], 0
-    if held:
-        await sink.write(b"".join(held))
+        yield line(form, Change.ADDED, entry, {})
 
 
 async def _follow(api: Api, sink: Sink, watcher: Watcher, seconds: float) -> None:
