@@ -298,7 +298,7 @@ def test_a_refused_bind_is_an_error() -> None:
     with (
         serving(always({"Error": "quota"})) as served,
         closing(extender(served.url)) as asked,
-        pytest.raises(ExtenderError, match="^quota$"),
+        pytest.raises(ExtenderError, match=r"^quota$"),
     ):
         asked.bind(WEB, "b")
 
