@@ -19,6 +19,11 @@ HASH = re.compile(r"\.[0-9a-f]{10,}$")
 EMPTY_IN_THE_RECORD = ("deprecatedSource", "deprecatedFirstTimestamp", "deprecatedLastTimestamp", "creationTimestamp")
 """What the audit log of kube-apiserver writes out and a client need not send."""
 
+PROTECTED = {
+    "PersistentVolume": "kubernetes.io/pv-protection",
+    "PersistentVolumeClaim": "kubernetes.io/pvc-protection",
+}
+"""What admission adds where it runs."""
 QUIET_SECONDS = 0.25
 LONGEST_SECONDS = 4.0
 
@@ -70,6 +75,8 @@ def _at_home(obj: Json, hands: Hands) -> Json:
     home: Json = json.loads(json.dumps(obj))
     if "namespace" in home["metadata"]:
         home["metadata"]["namespace"] = hands.namespace
+    if home["kind"] in PROTECTED:
+        home["metadata"].setdefault("finalizers", [PROTECTED[home["kind"]]])
     return home
 
 

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import json
+import re
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,21 @@ Json = dict[str, Any]
 STORIES: list[Json] = json.loads((Path(__file__).parent.parent / "parity" / "live.json").read_text())
 
 
+DECIDED_BY_CHANCE = "two-equal"
+"""Two equal nodes for two pods: which of them gets the first pod is left to the dice."""
+
+
+def swapped(told: Any) -> Any:
+    """What would have been written had the dice fallen the other way."""
+    text = json.dumps(told)
+    return json.loads(re.sub(r"\bn([12])\b", lambda name: f"n{3 - int(name[1])}", text))
+
+
+def lines(writes: list[str]) -> list[str]:
+    """Writes as lines, for a difference that one can read."""
+    return "\n".join(writes).splitlines()
+
+
 @pytest.mark.parametrize("story", STORIES, ids=[story["story"] for story in STORIES])
 def test_a_story_is_written_as_it_was_recorded(server: ApiServer, story: Json) -> None:
     async def run() -> None:
@@ -27,10 +44,14 @@ def test_a_story_is_written_as_it_was_recorded(server: ApiServer, story: Json) -
                 await all_written(s, want)
             await quiet(s, resting=True)
 
-            got = by_object(recorded(s))
+            written, pods = recorded(s), await pods_at_the_end(s.hands)
+            if story["story"] == DECIDED_BY_CHANCE and pods["p1"]["nodeName"] == "n2":
+                written, pods = swapped(written), swapped(pods)
+            got = by_object(written)
             assert sorted(want) == sorted(got)
             for name, writes in want.items():
-                assert "\n".join(writes) == "\n".join(got[name]), name
-            assert plain_pods(story["podsAtTheEnd"]) == await pods_at_the_end(s.hands)
+                difference = "\n".join(unified_diff(lines(writes), lines(got[name]), "want", "got", n=2, lineterm=""))
+                assert not difference, name
+            assert plain_pods(story["podsAtTheEnd"]) == pods
 
     asyncio.run(run())

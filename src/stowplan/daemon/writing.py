@@ -155,8 +155,10 @@ def _lay(document: dict[str, Any], field: Any, value: Any) -> None:
     """One field of a record over a document: records field by field, so that fields we do not read stay."""
     name = field.encode_name
     plain = msgspec.to_builtins(value)
-    if plain in (None, {}, []):
+    if plain in (None, {}, [], ()):
         document.pop(name, None)
+    elif plain == "" and name not in document:
+        return
     elif isinstance(value, msgspec.Struct):
         inner = dict(document.get(name) or {})
         for part in msgspec.structs.fields(value):
