@@ -53,6 +53,10 @@ class View:
         """Whether the Cluster is still as it was."""
         return self.generation == self._journal.generation
 
+    def changed_since(self, generation: int) -> "Mapping[int, Changed] | None":
+        """The rows that changed since an earlier generation, and what of them; None when that is not known any more."""
+        return self._journal.since(generation)
+
     def __len__(self) -> int:
         return len(self.rows)
 

@@ -18,6 +18,7 @@ from stowplan.cycle.extending import filter_by_extenders, score_by_extenders
 from stowplan.cycle.sampling import enough_nodes, sample
 from stowplan.framework.extender import EXTENDER_PLUGIN, Extender
 from stowplan.framework.fit_error import fit_error_text
+from stowplan.framework.memo import Memo
 from stowplan.framework.post_filter import FailedAttempt, Nomination, NoRoom
 from stowplan.framework.profile import Profile
 from stowplan.framework.runner import (
@@ -54,6 +55,8 @@ class Circumstances:
     """The share of nodes to find feasible; None judges all. A profile's own setting wins."""
     nominated: Nominated = field(default_factory=lambda: NOBODY_NOMINATED)
     extenders: Sequence[Extender] = ()
+    memo: Memo | None = None
+    """Kept answers; they never change a decision."""
     preempt: bool = True
     """Whether to look for room when no node passed."""
 
@@ -67,9 +70,10 @@ class _Judge:
     prepared: Prepared
     pod: PodInfo
     nominated: Nominated
+    memo: Memo | None = None
 
     def judge(self, rows: Rows) -> Judgement:
-        return run_filters_with_nominated(self.profile, self.prepared, self.pod, rows, self.nominated)
+        return run_filters_with_nominated(self.profile, self.prepared, self.pod, rows, self.nominated, memo=self.memo)
 
 
 def decide(view: View, pod: PodInfo, profile: Profile, given: Circumstances) -> tuple[Decision, int]:
@@ -85,7 +89,7 @@ def decide(view: View, pod: PodInfo, profile: Profile, given: Circumstances) -> 
     if prepared.rejected is not None:
         return _no_node(view, replace(trace, absent=prepared.rejected), profile, given), given.cursor
 
-    judge = _Judge(profile, prepared, pod, given.nominated)
+    judge = _Judge(profile, prepared, pod, given.nominated, given.memo)
     nominated_node = pod.pod.status.nominated_node_name
     if nominated_node:
         judgement = judge.judge(view.only([nominated_node]))
@@ -138,7 +142,9 @@ def _choose(trace: Trace, profile: Profile, given: Circumstances) -> Decision:
     if len(feasible) == 1:
         best: IntN = np.zeros(1, np.int64)
     else:
-        scores = score_by_extenders(given.extenders, pod, run_scores(profile, trace.prepared, pod, feasible))
+        scores = score_by_extenders(
+            given.extenders, pod, run_scores(profile, trace.prepared, pod, feasible, given.memo)
+        )
         best = np.flatnonzero(scores.total_n == scores.total_n.max())
     names = feasible.view.nodes.names
     if given.ties == "first":

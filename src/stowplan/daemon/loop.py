@@ -17,6 +17,7 @@ from stowplan.daemon.failing import Failure, pod_failed
 from stowplan.daemon.live import DEFAULT_SCHEDULER_NAME, Live, reference
 from stowplan.daemon.permits import Permits
 from stowplan.daemon.writing import PluginWriter
+from stowplan.framework.memo import Memo
 from stowplan.framework.plugin import ApiFailure, PluginError, Wait
 from stowplan.framework.post_filter import Write
 from stowplan.framework.profile import Profile
@@ -41,6 +42,7 @@ class SchedulingLoop:
         self._evictor = evictor
         self._writer = writer
         self._cursor = 0
+        self._memo = Memo()
 
     async def run(self) -> None:
         """Schedule until cancelled."""
@@ -125,6 +127,7 @@ class SchedulingLoop:
             percentage=live.percentage,
             nominated=live.queue.nominations.by_node,
             extenders=live.extenders,
+            memo=self._memo,
         )
         view = live.cluster.view()
         if not live.extenders:

@@ -14,6 +14,7 @@ from stowplan.columns.pods import PodInfo
 from stowplan.columns.rows import Rows
 from stowplan.columns.view import View
 from stowplan.columns.worlds import Worlds
+from stowplan.framework.memo import Memo
 from stowplan.framework.plugin import MAX_SCORE, FilterPlugin, PluginError, PreFilterPlugin, Restricted, Skip
 from stowplan.framework.profile import Profile
 from stowplan.framework.verdict import OutcomeN, Rejection, Verdict, unresolvable
@@ -144,7 +145,7 @@ def plan_of(plugin: FilterPlugin[Any], prepared: Prepared) -> Any:
     return prepared.plans.get(plugin.name)
 
 
-def run_filters(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows) -> Judgement:
+def run_filters(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows, memo: Memo | None = None) -> Judgement:
     """Judge rows as they are, without nominated pods."""
     outcome_n = np.zeros(len(rows), np.int32)
     rejections: list[Rejected] = []
@@ -152,7 +153,8 @@ def run_filters(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows) 
     at: IntN | None = None  # positions still judged; None for all
     left = rows
     for plugin in filters_for(profile, prepared):
-        verdict = plugin.filter(pod, left, plan_of(plugin, prepared))
+        plan = plan_of(plugin, prepared)
+        verdict = plugin.filter(pod, left, plan) if memo is None else memo.verdict(plugin, pod, left, plan)
         if verdict.outcome_n is None:
             continue
         _merge(judgement, plugin.name, verdict, at)
@@ -197,13 +199,19 @@ def run_every_filter(profile: Profile, prepared: Prepared, pod: PodInfo, rows: R
 
 
 def run_filters_with_nominated(
-    profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows, nominated: Nominated
+    profile: Profile,
+    prepared: Prepared,
+    pod: PodInfo,
+    rows: Rows,
+    nominated: Nominated,
+    *,
+    memo: Memo | None = None,
 ) -> Judgement:
     """Judge rows so that pods nominated there, of equal or higher priority, fit too.
 
     A row with such pods must pass with them and without them: they may come, and they may end up elsewhere.
     """
-    judgement = run_filters(profile, prepared, pod, rows)
+    judgement = run_filters(profile, prepared, pod, rows, memo)
     if not nominated:
         return judgement
     guests = _guests(pod, rows, nominated)
@@ -271,7 +279,7 @@ class Scores:
     total_n: IntN
 
 
-def run_scores(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows) -> Scores:
+def run_scores(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows, memo: Memo | None = None) -> Scores:
     """Score the feasible rows by every plugin that has something to say, normalise, weigh and add up."""
     plans: dict[str, Any] = {}
     skipped: set[str] = set()
@@ -287,7 +295,7 @@ def run_scores(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows) -
         if scorer.name in skipped:
             continue
         plan = plans.get(scorer.name)
-        raw_n = scorer.score(pod, rows, plan)
+        raw_n = scorer.score(pod, rows, plan) if memo is None else memo.scores(scorer, pod, rows, plan)
         normalized_n = scorer.normalize(pod, rows, plan, raw_n)
         _check_range(scorer.name, normalized_n)
         by_plugin.append(PluginScore(scorer.name, weight, raw_n, normalized_n))

@@ -13,6 +13,7 @@ from stowplan.columns.cluster import Cluster
 from stowplan.composition import Setup, set_up
 from stowplan.cycle.decide import Circumstances, decide
 from stowplan.cycle.decision import Bind
+from stowplan.framework.memo import Memo
 from stowplan.sim.replay import DEFAULT_SCHEDULER_NAME
 from stowplan.sim.scenario import decode_scenario
 
@@ -72,13 +73,14 @@ def _place(
 ) -> list[float]:
     """Place pods; returns how long each took, decision and assumption included."""
     rng = Random(SEED)  # noqa: S311 - chance among equals, repeatable
+    memo = Memo()
     cursor = 0
     times = []
     for pod in pending:
         profile = setup.profiles[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME]
         begun = clock.monotonic()
         info = cluster.compiler.compile(pod)
-        given = Circumstances(rng=rng, now=begun, cursor=cursor, percentage=percentage, preempt=False)
+        given = Circumstances(rng=rng, now=begun, cursor=cursor, percentage=percentage, memo=memo, preempt=False)
         decision, cursor = decide(cluster.view(), info, profile, given)
         for effect in decision.effects:
             if isinstance(effect, Bind):
