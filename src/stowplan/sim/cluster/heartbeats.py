@@ -80,6 +80,7 @@ class Heartbeats:
         self.queue = WorkQueue()
         self._inventory = inventory
         self._pace = shape.pace
+        self._planned = shape.nodes
         self._clock = clock
         self._renewed: dict[str, float] = {}  # node uid -> when
         self._reported: dict[str, float] = {}
@@ -91,10 +92,12 @@ class Heartbeats:
         if node is None or is_deleting(node) or not answers(node):
             return None
         now, uid = self._clock.now(), uid_of(node)
-        interval = self._pace.lease_interval(len(self._inventory.nodes))
+        # Nodes that are still to come count already: they will want their share of the renewals.
+        count = max(len(self._inventory.nodes), self._planned)
+        interval = self._pace.lease_interval(count)
         if uid not in self._renewed:
             # perf: the first renewals of many nodes are spread over one interval
-            spread = min(interval, len(self._inventory.nodes) / self._pace.renewals)
+            spread = min(interval, count / self._pace.renewals)
             self._renewed[uid] = now - interval + spread * crc32(uid.encode()) / 2**32
             self._reported.setdefault(uid, now + self._pace.reporting * crc32(uid.encode()) / 2**32)
         if self._says_otherwise(node) or now >= self._reported[uid] + self._pace.reporting:
