@@ -82,7 +82,7 @@ def profile_of(*plugins: type[Plugin], name: str = "default-scheduler") -> Profi
     """A profile of these plugins, each at every point it takes part in."""
     registry = Registry(plugins)
     points = {
-        point: tuple(PluginEntry(p.name, 1) for p in plugins if point in (registry.points_of(p.name) or ()))
+        str(point): tuple(PluginEntry(p.name, 1) for p in plugins if point in (registry.points_of(p.name) or ()))
         for point in Point
     }
     return build_profile(ProfileSpec(scheduler_name=name, points=points), registry, Gates())

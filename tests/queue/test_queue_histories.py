@@ -1,10 +1,11 @@
 """Whatever happens, every waiting pod is in exactly one place, and that is where the twin has it."""
 
-from typing import Final
+from collections.abc import Container
+from typing import Any, Final
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.queue.scene import (
     CLAIM,
     CLASS,
@@ -25,14 +26,33 @@ from stowplan.queue.queued_pod import QueuedPod
 from stowplan.queue.scheduling_queue import SchedulingQueue
 
 PROFILES: Final = {"default-scheduler": profile_of(*PLUGINS)}
-LABELS: Final = ({}, {"app": "x"}, {"gate": ""}, {"second-gate": "", "app": "x"}, {"gate": "", "second-gate": ""})
-EVENTS: Final = (ROOM, CLAIM, CLASS, EVERYTHING, node_added("x"), node_added(""), node_added(name="broken"))
+OPEN: Final[tuple[dict[str, str], ...]] = ({}, {"app": "x"})
+GATED: Final[tuple[dict[str, str], ...]] = (
+    {"gate": ""},
+    {"second-gate": "", "app": "x"},
+    {"gate": "", "second-gate": ""},
+)
+EVENTS: Final[tuple[ObjectEvent, ...]] = (
+    ROOM,
+    CLAIM,
+    CLASS,
+    EVERYTHING,
+    node_added("x"),
+    node_added(""),
+    node_added(name="broken"),
+)
 MOST: Final = 8
-REJECTORS: Final = ("NeedsNode", "NeedsRoom")
+REJECTION_SETS: Final = tuple(
+    (rejected_by, pending_by)
+    for rejected_by in (("NeedsNode",), ("NeedsRoom",), ("NeedsNode", "NeedsRoom"), ())
+    for pending_by in ((), (), ("NeedsClaim",))
+)
+Outcome = tuple[tuple[str, ...], tuple[str, ...]] | str
 
+outcomes = st.sampled_from([*REJECTION_SETS, *["stays"] * 12, "bound"])
 looks = st.fixed_dictionaries(
     {
-        "labels": st.sampled_from(LABELS),
+        "labels": st.sampled_from([*OPEN, *OPEN, *OPEN, *GATED]),
         "nominated": st.sampled_from(["", "", "n1", "n2"]),
         "priority": st.sampled_from([0, 0, 5]),
     }
@@ -54,11 +74,11 @@ class QueueMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: len(self.twin.pods) < MOST)
     @rule(look=looks)
-    def add(self, look: dict[str, object]) -> None:
+    def add(self, look: dict[str, Any]) -> None:
         self.made += 1
         # no two pods are queued at the same instant, so that order is never a matter of taste
         self.now += 0.001
-        pod = info(f"p{self.made}", **look)  # type: ignore[arg-type]
+        pod = info(f"p{self.made}", **look)
         self.queue.add(pod, self.now)
         twin = self.twin.pods[pod.uid] = PodTwin(pod, self.now, number=self.made)
         self.latest[pod.uid] = pod
@@ -66,9 +86,9 @@ class QueueMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: len(self.twin.pods) > len(self.deleted))
     @rule(data=st.data(), look=looks)
-    def update(self, data: st.DataObject, look: dict[str, object]) -> None:
+    def update(self, data: st.DataObject, look: dict[str, Any]) -> None:
         old = self.latest[self._someone(data)]
-        new = info(old.pod.name, **look)  # type: ignore[arg-type]
+        new = info(old.pod.name, **look)
         self.latest[new.uid] = new
         self.queue.update(old, new, self.now)
         twin = self.twin.pods[new.uid]
@@ -95,31 +115,43 @@ class QueueMachine(RuleBasedStateMachine):
         else:
             del self.twin.pods[uid]
 
-    @rule()
-    def pop(self) -> None:
+    @initialize(pods=st.lists(st.tuples(looks, outcomes), min_size=2, max_size=5))
+    def some_were_tried(self, pods: list[tuple[dict[str, Any], Outcome]]) -> None:
+        for look, outcome in pods:
+            self.add(look)
+            self.attempt(outcome)
+
+    @rule(outcome=outcomes)
+    def attempt(self, outcome: Outcome) -> None:
         want = self.twin.next()
         queued = self.queue.pop(self.now)
         assert (want and want.info) is (queued and queued.info)
-        if want is not None and queued is not None:
-            want.attempts += 1
-            want.place, want.taken = "in-flight", len(self.twin.history)
-            assert want.attempts == queued.attempts
-            self.flying[queued.uid] = queued
+        if want is None or queued is None:
+            return
+        want.attempts += 1
+        want.place, want.taken = "in-flight", len(self.twin.history)
+        assert want.attempts == queued.attempts
+        self.flying[queued.uid] = queued
+        self._ends(queued.uid, outcome)
 
     @precondition(lambda self: self.flying)
-    @rule(
-        data=st.data(),
-        rejected_by=st.sets(st.sampled_from(REJECTORS)),
-        pending_by=st.sampled_from([set[str](), set[str](), {"NeedsClaim"}]),
-    )
-    def rejected(self, data: st.DataObject, rejected_by: set[str], pending_by: set[str]) -> None:
-        uid = data.draw(st.sampled_from(sorted(self.flying)))
+    @rule(data=st.data(), outcome=outcomes)
+    def an_attempt_ends(self, data: st.DataObject, outcome: Outcome) -> None:
+        self._ends(data.draw(st.sampled_from(sorted(self.flying))), outcome)
+
+    def _ends(self, uid: str, outcome: Outcome) -> None:
+        if outcome == "stays":
+            return
         queued = self.flying.pop(uid)
-        if uid in self.deleted:
-            self.deleted.remove(uid)
+        if outcome == "bound" or uid in self.deleted:
+            self.deleted.discard(uid)
             self.queue.done(uid)
+            self.queue.nominate(self.latest[uid], "")
+            self.twin.nominated.pop(uid, None)
             del self.twin.pods[uid]
             return
+        assert not isinstance(outcome, str)
+        rejected_by, pending_by = outcome
         self.now += 0.001
         self.queue.park(queued, self.latest[uid], rejected_by, self.now, pending_by=pending_by)
         twin = self.twin.pods[uid]
@@ -132,17 +164,6 @@ class QueueMachine(RuleBasedStateMachine):
         twin.flushed_at = 0.0
         self.twin.came_back(twin, self.now)
 
-    @precondition(lambda self: self.flying)
-    @rule(data=st.data())
-    def bound(self, data: st.DataObject) -> None:
-        uid = data.draw(st.sampled_from(sorted(self.flying)))
-        del self.flying[uid]
-        self.deleted.discard(uid)
-        self.queue.done(uid)
-        self.queue.nominate(self.latest[uid], "")
-        self.twin.nominated.pop(uid, None)
-        del self.twin.pods[uid]
-
     @rule(event=st.sampled_from(EVENTS))
     def something_happens(self, event: ObjectEvent) -> None:
         before = {pod.info.uid for pod in self.twin.in_place("unschedulable", "gated")}
@@ -150,9 +171,12 @@ class QueueMachine(RuleBasedStateMachine):
         self.twin.happens(event, self.now)
         assert len(before - {pod.info.uid for pod in self.twin.in_place("unschedulable", "gated")}) == woken
 
-    @rule(seconds=st.sampled_from([0.2, 0.9, 1.0, 3.0, 11.0, 301.0]))
-    def time_passes(self, seconds: float) -> None:
+    @rule(seconds=st.sampled_from([0.2, 0.9, 1.0, 3.0, 11.0, 301.0]), flush=st.booleans())
+    def time_passes(self, seconds: float, flush: bool) -> None:
         self.now += seconds
+        if flush:
+            self.flush_backoff()
+            self.flush_unschedulable()
 
     @rule()
     def flush_backoff(self) -> None:
@@ -204,7 +228,13 @@ class QueueMachine(RuleBasedStateMachine):
     @invariant()
     def every_pod_is_in_exactly_one_place_and_that_is_the_twins(self) -> None:
         queue = self.queue
-        holders = [queue._active, queue._backoff, queue._error_backoff, queue._parked, queue.in_flight]
+        holders: list[Container[str]] = [
+            queue._active,
+            queue._backoff,
+            queue._error_backoff,
+            queue._parked,
+            queue.in_flight,
+        ]
         for uid, pod in self.twin.pods.items():
             assert 1 == sum(uid in holder for holder in holders)
             assert pod.place.removeprefix("error-") == queue.place_of(uid)
@@ -230,4 +260,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestEveryHistory = QueueMachine.TestCase
-TestEveryHistory.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
+TestEveryHistory.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)

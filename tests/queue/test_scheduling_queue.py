@@ -248,6 +248,20 @@ def test_a_gated_pod_hears_only_what_its_gate_hears() -> None:
     assert "gated" == queue.place_of("uid-p")
 
 
+def test_a_gated_pod_is_not_bothered_with_what_only_its_filters_wait_for() -> None:
+    queue = Watched().queue
+    pod, gated = info("p"), info("p", labels={"second-gate": ""})
+    parked(queue, pod, "NeedsRoom")
+    queue.update(pod, gated, 20)
+    queue.move_all(ROOM, 20)
+    assert "gated" == queue.place_of("uid-p")
+    queue.update(gated, pod, 21)
+
+    assert 0 == queue.move_all(ROOM, 21), "its gate hears of nothing, so nobody asks whether it opened"
+    assert 0 == queue.flush_unschedulable(300)
+    assert 1 == queue.flush_unschedulable(301)
+
+
 def test_the_gate_that_said_no_is_asked_first_and_the_others_after_it() -> None:
     queue = Watched().queue
     both, second, none = (
