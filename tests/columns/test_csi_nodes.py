@@ -34,9 +34,9 @@ NOTHING = (False, False, NO_LIMIT, False, False)
     [
         pytest.param(None, NOTHING, id="a node without one"),
         pytest.param(csi_node("a"), (True, False, NO_LIMIT, False, False), id="one that lists no driver"),
-        pytest.param(csi_node("a", d=3), (True, True, 3, True, False), id="a limit"),
-        pytest.param(csi_node("a", d=None), (True, False, NO_LIMIT, True, False), id="a driver without a limit"),
-        pytest.param(csi_node("a", e=0), (True, True, NO_LIMIT, False, False), id="the limit of another driver"),
+        pytest.param(csi_node("a", {"d": 3}), (True, True, 3, True, False), id="a limit"),
+        pytest.param(csi_node("a", {"d": None}), (True, False, NO_LIMIT, True, False), id="a driver without a limit"),
+        pytest.param(csi_node("a", {"e": 0}), (True, True, NO_LIMIT, False, False), id="the limit of another driver"),
         pytest.param(csi_node("a", migrated=["o", "p"]), (True, False, NO_LIMIT, False, True), id="taken over plugins"),
     ],
 )
@@ -47,7 +47,7 @@ def test_it_says_what_the_csi_node_of_the_same_name_says(said: CSINode | None, w
 
 
 def test_it_follows_changes_of_nodes_and_of_csi_nodes() -> None:
-    built = cluster(csi_node("a", d=1), csi_node("b", d=2), node("a"))
+    built = cluster(csi_node("a", {"d": 1}), csi_node("b", {"d": 2}), node("a"))
     columns = CSINodeColumns()
     read(columns, built)
 
@@ -64,6 +64,6 @@ def test_it_follows_changes_of_nodes_and_of_csi_nodes() -> None:
 
 def test_it_starts_over_with_another_cluster() -> None:
     columns = CSINodeColumns()
-    read(columns, cluster(csi_node("a", d=1), node("a")))
+    read(columns, cluster(csi_node("a", {"d": 1}), node("a")))
 
     assert {"a": NOTHING} == read(columns, cluster(node("a")))

@@ -151,15 +151,15 @@ def storage_class(
     )
 
 
-def csi_node(name: str, *, migrated: Iterable[str] = (), **limits: int | None) -> CSINode:
-    """The drivers of a node and their limits; names with dots go in by `**{"csi.example.com": 3}`."""
+def csi_node(name: str, limits: Mapping[str, int | None] | None = None, *, migrated: Iterable[str] = ()) -> CSINode:
+    """The drivers of a node and their limits; None is no limit."""
     listed = ",".join(migrated)
     return CSINode(
         metadata=ObjectMeta(name=name, annotations={MIGRATED_PLUGINS: listed} if listed else {}),
         spec=CSINodeSpec(
             drivers=tuple(
                 CSINodeDriver(name=driver, allocatable=None if limit is None else VolumeNodeResources(count=limit))
-                for driver, limit in limits.items()
+                for driver, limit in (limits or {}).items()
             )
         ),
     )
