@@ -1,6 +1,5 @@
 """Whatever happens, every waiting pod is in exactly one place, and that is where the twin has it."""
 
-from collections.abc import Container
 from typing import Any, Final
 
 from hypothesis import settings
@@ -228,7 +227,7 @@ class QueueMachine(RuleBasedStateMachine):
     @invariant()
     def every_pod_is_in_exactly_one_place_and_that_is_the_twins(self) -> None:
         queue = self.queue
-        holders: list[Container[str]] = [
+        holders: list[Any] = [
             queue._active,
             queue._backoff,
             queue._error_backoff,
