@@ -77,6 +77,17 @@ def volume(name: str, storage_class: str = "", size: str = "1Gi", **spec: Any) -
     }
 
 
+def storage_class(name: str, mode: str = "Immediate", provisioner: str = "example.com/disk") -> Json:
+    """A class of volumes."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name},
+        "provisioner": provisioner,
+        "volumeBindingMode": mode,
+    }
+
+
 def sim_pod(
     name: str = "pod",
     *,

@@ -8,6 +8,7 @@ from typing import Any, final
 
 from stowplan.client.errors import AlreadyExists, NotFound
 from stowplan.client.paths import STATEFUL_SETS
+from stowplan.client.transport import MERGE_PATCH
 from stowplan.clock import Clock
 from stowplan.sim.cluster.inventory import BY_NAMESPACE, BY_OWNER, Inventory
 from stowplan.sim.cluster.objects import (
@@ -137,9 +138,12 @@ class StatefulSets:
             references = (known["metadata"].get("ownerReferences") or []) if known is not None else []
             if known is None or any(reference["uid"] == pod.uid for reference in references):
                 continue
-            change = {"metadata": {"uid": uid_of(known), "ownerReferences": [owner]}}
+            # The set is no owner of theirs any more, else they would stay for its sake.
+            kept = [reference for reference in references if reference["uid"] != uid_of(found)]
+            version = known["metadata"]["resourceVersion"]
+            change = {"metadata": {"resourceVersion": version, "ownerReferences": [*kept, owner]}}
             try:
-                await self._claims.patch(namespace_of(known), name_of(known), change)
+                await self._claims.patch(namespace_of(known), name_of(known), change, content_type=MERGE_PATCH)
             except NotFound:
                 continue
 

@@ -33,6 +33,7 @@ class TaintEviction:
         self._pods = inventory.pods
         self._nodes = inventory.nodes
         self._clock = clock
+        self._seen: dict[str, dict[tuple[str, str], float]] = {}  # pod uid -> taint -> since when
         inventory.nodes.listen(self._node_changed)
         inventory.pods.listen(self._pod_changed)
 
@@ -43,7 +44,7 @@ class TaintEviction:
         if pod is None or node is None or pod.deleting:
             return None
         taints = no_execute(node)
-        left = stays_for(taints, pod.spec.tolerations, self._clock.now())
+        left = stays_for(taints, pod.spec.tolerations, self._seen_since(pod, taints), self._clock.now())
         if left is None or left > 0:
             return left
         now = time_text(self._clock.now())
@@ -62,15 +63,30 @@ class TaintEviction:
         await self._pods.delete(pod)
         return None
 
+    def _seen_since(self, pod: SimPod, taints: Sequence[Taint]) -> list[float]:
+        """Since when each taint drives this pod away: as it says itself, else since we saw it there."""
+        known = self._seen.get(pod.uid, {})
+        now = self._clock.now()
+        seen = {(taint.key, taint.value): known.get((taint.key, taint.value), now) for taint in taints}
+        if seen:
+            self._seen[pod.uid] = seen
+        else:
+            self._seen.pop(pod.uid, None)
+        return [
+            time_seconds(taint.time_added) if taint.time_added else seen[taint.key, taint.value] for taint in taints
+        ]
+
     def _node_changed(self, old: Json | None, new: Json | None) -> None:
         if new is None:
             return
         taints = no_execute(new)
-        if taints and (old is None or taints != no_execute(old)):
+        if (taints and old is None) or (old is not None and taints != no_execute(old)):
             for pod in self._pods.indexed(BY_NODE, name_of(new)):
                 self.queue.add(pod.key)
 
     def _pod_changed(self, old: SimPod | None, new: SimPod | None) -> None:
+        if new is None and old is not None:
+            self._seen.pop(old.uid, None)
         if new is None or not new.spec.node_name or (old is not None and old.spec == new.spec):
             return
         node = self._nodes.get(new.spec.node_name)
@@ -84,14 +100,15 @@ def no_execute(node: Json) -> list[Taint]:
     return [msgspec.convert(taint, Taint) for taint in taints if taint.get("effect") == NO_EXECUTE]
 
 
-def stays_for(taints: Sequence[Taint], tolerations: Sequence[Toleration], now: float) -> float | None:
+def stays_for(
+    taints: Sequence[Taint], tolerations: Sequence[Toleration], since: Sequence[float], now: float
+) -> float | None:
     """Seconds that a pod may still stay: 0 when it must go, None when it may stay for good."""
     left: list[float] = []
-    for taint in taints:
+    for taint, begun in zip(taints, since, strict=True):
         matching = [toleration for toleration in tolerations if tolerates(toleration, taint)]
         if not matching:
             return 0.0
-        since = time_seconds(taint.time_added) if taint.time_added else now
         limits = [toleration.toleration_seconds for toleration in matching]
-        left += [max(since + max(limit, 0) - now, 0.0) for limit in limits if limit is not None]
+        left += [max(begun + max(limit, 0) - now, 0.0) for limit in limits if limit is not None]
     return min(left) if left else None
