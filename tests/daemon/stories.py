@@ -25,7 +25,7 @@ PROTECTED = {
 }
 """What admission adds where it runs."""
 QUIET_SECONDS = 0.25
-LONGEST_SECONDS = 4.0
+LONGEST_SECONDS = 2.5
 
 
 async def play(steps: list[Json], scene: Scene) -> None:
@@ -55,8 +55,8 @@ async def quiet(scene: Scene, *, resting: bool) -> None:
     while loop.time() < end:
         await asyncio.sleep(0.02)
         counts = live.queue.counts()
-        now = (len(scene.writes), counts, live.cluster.view().generation)
-        busy = len(live.tasks) + counts["active"] + (counts["backoff"] if resting else 0)
+        now = (len(scene.writes), counts, live.cluster.view().generation, len(live.tasks))
+        busy = counts["active"] + (counts["backoff"] if resting else 0)
         if now != before or busy:
             before, since = now, loop.time()
         elif loop.time() - since > (QUIET_SECONDS if resting else QUIET_SECONDS / 3):
