@@ -1,4 +1,7 @@
-"""`python -m stowplan.apiserver OPTIONS`: one server, told by JSON, saying by one line of JSON that it is ready."""
+"""`python -m stowplan.apiserver OPTIONS`: one server, told by JSON, saying by one line of JSON that it is ready.
+
+OPTIONS are JSON, or `-`: JSON on standard input.
+"""
 
 import logging
 import sys
@@ -7,7 +10,7 @@ import msgspec
 
 from stowplan.apiserver.embedded import EmbeddedServer, serve
 from stowplan.apiserver.options import StartError
-from stowplan.apiserver.process import Ready, decode_options
+from stowplan.apiserver.process import FROM_INPUT, Ready, decode_options
 
 
 def announce(server: EmbeddedServer) -> None:
@@ -21,7 +24,8 @@ def run(arguments: list[str]) -> int:
     """Run until told to end; the exit status."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
-        options = decode_options(arguments[0] if arguments else "{}")
+        text = arguments[0] if arguments else "{}"
+        options = decode_options(sys.stdin.read() if text == FROM_INPUT else text)
         serve(options, announce)
     except (StartError, msgspec.MsgspecError) as error:
         sys.stderr.write(f"stowplan apiserver: {error}\n")

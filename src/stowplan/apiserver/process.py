@@ -1,5 +1,6 @@
 """The server as a process of its own: how to start one, and how it says that it is ready."""
 
+import contextlib
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -21,9 +22,9 @@ class Ready:
     authority: str
 
 
-def command_line(options: ServerOptions) -> list[str]:
-    """The command that runs a server with these options."""
-    return [sys.executable, "-m", "stowplan.apiserver", encode_options(options)]
+COMMAND = (sys.executable, "-m", "stowplan.apiserver")
+FROM_INPUT = "-"
+"""Instead of options: they come on standard input, where no other user of the machine can read the tokens."""
 
 
 def encode_options(options: ServerOptions) -> str:
@@ -39,8 +40,13 @@ def decode_options(text: str) -> ServerOptions:
 def spawn(options: ServerOptions, *, stderr: IO[bytes] | int | None = None) -> "ServerProcess":
     """Start a server and wait until it listens."""
     child = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-        command_line(options), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr
+        [*COMMAND, FROM_INPUT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr
     )
+    assert child.stdin is not None
+    # a child that ended already says why by its status
+    with contextlib.suppress(BrokenPipeError):
+        child.stdin.write(encode_options(options).encode())
+        child.stdin.close()
     assert child.stdout is not None
     line = child.stdout.readline()
     if not line:
