@@ -78,9 +78,10 @@ class KeptScores:
 class Memo:
     """Answers by plugin and pod class, the least lately used forgotten first."""
 
-    __slots__ = ("_kept",)
+    __slots__ = ("_changes", "_kept")
 
     def __init__(self) -> None:
+        self._changes = Changes()
         self._kept: OrderedDict[tuple[Plugin, PodClass, bool], Any] = OrderedDict()
 
     def verdict(self, plugin: FilterPlugin[Any], pod: PodInfo, rows: Rows, plan: Any) -> Verdict:
@@ -89,7 +90,7 @@ class Memo:
             return plugin.filter(pod, rows, plan)
         key = (plugin, pod.cls, True)
         kept: KeptVerdict | None = self._get(key, rows, plan)
-        changed = None if kept is None else changed_rows(plugin, rows, kept.generation)
+        changed = None if kept is None else self._changes.since(kept.generation, plugin, rows)
         if kept is None or changed is None:
             verdict = plugin.filter(pod, rows, plan)
             outcome_n = None if verdict.outcome_n is None else verdict.outcome_n.copy()
@@ -108,7 +109,7 @@ class Memo:
             return plugin.score(pod, rows, plan)
         key = (plugin, pod.cls, False)
         kept: KeptScores | None = self._get(key, everything, plan)
-        changed = None if kept is None else changed_rows(plugin, everything, kept.generation)
+        changed = None if kept is None else self._changes.since(kept.generation, plugin, everything)
         if kept is None or changed is None:
             size = len(everything)
             kept = KeptScores(plan, everything.index, 0, np.zeros(size, np.int64), np.zeros(size, np.bool_))
@@ -149,17 +150,33 @@ def keeps(plugin: Plugin, pod: PodInfo, rows: Rows) -> bool:
     return plugin.depends in STALE_AFTER and rows is rows.view.rows and not pod.pod.spec.node_name
 
 
-def changed_rows(plugin: Plugin, rows: Rows, generation: int) -> IntN | None:
-    """The rows to ask about again; None when it is better to ask about all."""
-    changes = rows.view.changed_since(generation)
-    if changes is None:
-        return None
-    matters = STALE_AFTER[plugin.depends]
-    alive = rows.view.nodes.alive.data
-    changed = sorted(row for row, change in changes.items() if row >= 0 and change & matters and alive[row])
-    if len(changed) * WORTH_PATCHING > len(rows):
-        return None
-    return np.array(changed, np.int64)
+@final
+class Changes:
+    """The rows that changed, worked out once for all plugins that were last asked at the same generation."""
+
+    __slots__ = ("_from", "_rows", "_to")
+
+    def __init__(self) -> None:
+        self._from = self._to = -1
+        self._rows: dict[Depends, IntN | None] = {}
+
+    def since(self, generation: int, plugin: Plugin, rows: Rows) -> IntN | None:
+        """The rows to ask a plugin about again; None when it is better to ask about all."""
+        if (self._from, self._to) != (generation, rows.view.generation):
+            self._from, self._to, self._rows = generation, rows.view.generation, {}
+        if plugin.depends not in self._rows:
+            self._rows[plugin.depends] = self._work_out(generation, STALE_AFTER[plugin.depends], rows)
+        return self._rows[plugin.depends]
+
+    def _work_out(self, generation: int, matters: Changed, rows: Rows) -> IntN | None:
+        changes = rows.view.changed_since(generation)
+        if changes is None:
+            return None
+        alive = rows.view.nodes.alive.data
+        changed = sorted(row for row, change in changes.items() if row >= 0 and change & matters and alive[row])
+        if len(changed) * WORTH_PATCHING > len(rows):
+            return None
+        return np.array(changed, np.int64)
 
 
 def same_plan(kept: Any, plan: Any) -> bool:
