@@ -15,7 +15,7 @@ from stowplan.cycle.decide import Circumstances, decide
 from stowplan.cycle.decision import Bind
 from stowplan.framework.memo import Memo
 from stowplan.sim.replay import DEFAULT_SCHEDULER_NAME
-from stowplan.sim.scenario import decode_scenario
+from stowplan.sim.scenario import ScenarioError, decode_scenario
 
 SEED = 1
 
@@ -77,7 +77,10 @@ def _place(
     cursor = 0
     times = []
     for pod in pending:
-        profile = setup.profiles[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME]
+        name = pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
+        profile = setup.profiles.get(name)
+        if profile is None:
+            raise ScenarioError(f"Pod {pod.key}: no profile for scheduler name {name!r}")
         begun = clock.monotonic()
         info = cluster.compiler.compile(pod)
         given = Circumstances(rng=rng, now=begun, cursor=cursor, percentage=percentage, memo=memo, preempt=False)

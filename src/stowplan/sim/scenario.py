@@ -1,7 +1,7 @@
 """A scenario: objects, pods to place one after another, and events to follow; one JSON document a line."""
 
 from collections.abc import Iterator
-from typing import Literal, final
+from typing import Final, Literal, final
 
 import msgspec
 
@@ -9,6 +9,10 @@ from stowplan.api.codec import check_quantities, decode_object
 from stowplan.api.errors import DecodeError, UnknownKindError
 from stowplan.api.meta import KubeObject
 from stowplan.api.pod import Pod
+from stowplan.sim.operators import unknown_operator
+
+SELECTS: Final = b'"match'
+"""Only manifests with this in them can hold a selector with operators."""
 
 
 class ScenarioError(ValueError):
@@ -58,6 +62,8 @@ def decode_scenario(line: bytes) -> Scenario:
         raw = msgspec.json.decode(line, type=RawScenario)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ScenarioError(f"not a scenario: {error}") from error
+    except RecursionError as error:
+        raise ScenarioError("not a scenario: nested too deeply") from error
     pending = []
     for place, obj in _objects(raw.pending, "pending"):
         if not isinstance(obj, Pod):
@@ -82,6 +88,9 @@ def _objects(documents: list[msgspec.Raw], where: str, at: int | None = 0) -> It
         try:
             obj = decode_object(bytes(document))
             check_quantities(obj)
+            fault = unknown_operator(msgspec.json.decode(document)) if SELECTS in bytes(document) else None
+            if fault is not None:
+                raise ScenarioError(f"{place}: {obj.kind} {obj.name}: {fault}")
             yield place, obj
         except UnknownKindError:
             continue

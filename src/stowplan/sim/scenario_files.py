@@ -36,12 +36,15 @@ def read_lines(name: str) -> Iterator[Line]:
                     yield Line(f"{shown}:{number}", data)
     except OSError as error:
         # gzip.BadGzipFile is one of these
-        reason = error.strerror or str(error)
-        raise FileError(f"{shown}: {reason}" if not number else f"{shown}: after line {number}: {reason}") from error
+        raise FileError(f"{_after(shown, number)}{error.strerror or error}") from error
     except EOFError as error:
-        raise FileError(f"{shown}: after line {number}: the gzip file is cut short") from error
+        raise FileError(f"{_after(shown, number)}the gzip file is cut short") from error
     except zlib.error as error:
-        raise FileError(f"{shown}: after line {number}: the gzip file is damaged ({error})") from error
+        raise FileError(f"{_after(shown, number)}the gzip file is damaged ({error})") from error
+
+
+def _after(shown: str, number: int) -> str:
+    return f"{shown}: after line {number}: " if number else f"{shown}: "
 
 
 def _open(name: str, opened: ExitStack) -> IO[bytes]:

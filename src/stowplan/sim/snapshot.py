@@ -9,6 +9,7 @@ from stowplan.api.documents import load_documents
 from stowplan.api.errors import ApiError, UnknownKindError
 from stowplan.api.meta import KubeObject
 from stowplan.api.pod import Pod
+from stowplan.sim.operators import unknown_operator
 from stowplan.sim.scenario import Scenario, ScenarioError, decode_scenario
 from stowplan.sim.scenario_files import FileError, read_lines
 
@@ -71,6 +72,9 @@ def _objects(filename: str) -> list[KubeObject]:
                 try:
                     obj = decode_object(item)
                     check_quantities(obj)
+                    fault = unknown_operator(item)
+                    if fault is not None:
+                        raise SnapshotError(f"{place}: {f'{path}: ' if path else ''}{obj.kind} {obj.name}: {fault}")
                     objects.append(obj)
                 except UnknownKindError:
                     continue
