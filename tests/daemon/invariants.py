@@ -10,6 +10,8 @@ from stowplan.daemon.scheduler import Scheduler
 def check_places(scheduler: Scheduler) -> None:
     """Every pod of ours that waits is in exactly one place, and nothing else is in any."""
     live = scheduler.live
+    if live._held:
+        return  # the watch is ahead of the queue until the attempt in the other thread ends
     pods = {pod.metadata.uid: pod for pod in scheduler.following.pods.store}
     places = Counter(queued.uid for waiting in live.queue.waiting().values() for queued in waiting)
     for uid, pod in pods.items():

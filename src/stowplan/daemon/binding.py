@@ -180,6 +180,10 @@ class Binder:
 
     def _give_back(self, placement: Placement, failure: Failure) -> None:
         """Undo what was reserved and assumed, wake whom that may help, and queue the pod again."""
+        # an attempt that is being made in another thread reads the Cluster: this waits for it as watch events do
+        self._live.apply(lambda: self._return(placement, failure))
+
+    def _return(self, placement: Placement, failure: Failure) -> None:
         live, pod = self._live, placement.pod
         give_back(live, placement)
         event = ObjectEvent(Kind.ASSIGNED_POD, Change.DELETED, pod.on_node(placement.node_name), None)
