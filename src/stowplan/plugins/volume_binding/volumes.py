@@ -63,6 +63,10 @@ class VolumeTable:
         assert found is not None, "a slot that is in use"
         return found
 
+    def slot(self, name: str) -> int:
+        """The slot of a volume that is there; of equal volumes the one with the lower slot is taken."""
+        return self._slots[name]
+
     def offers(self, slot_n: IntN) -> tuple[IntN, IntN]:
         """Per slot a code for the class that the volume's spec names, and its size in bytes."""
         return self._written_class.data[slot_n].astype(np.int64), self._bytes.data[slot_n]
