@@ -29,6 +29,8 @@ class Proxy:
         self._watches: set[asyncio.Task[None] | None] = set()
         self.url = ""
         self.refuse: Refuse = lambda _method, _path: None
+        self.delay = 0.0
+        """Seconds that every binding takes on its way."""
         self.bindings: Counter[str] = Counter()
         """How often each pod (by path) was bound in the server's eyes."""
         self.refused: Counter[int] = Counter()
@@ -47,6 +49,8 @@ class Proxy:
         if status is not None:
             self.refused[status] += 1
             return _refusal(status)
+        if self.delay and request.path.endswith("/binding"):
+            await asyncio.sleep(self.delay)
         headers = {name: value for name, value in request.headers.items() if name.lower() in PASSED_ON}
         body = await request.read()
         try:
