@@ -90,7 +90,7 @@ def _objects(documents: list[msgspec.Raw], where: str, at: int | None = 0) -> It
             check_quantities(obj)
             fault = unknown_operator(msgspec.json.decode(document)) if SELECTS in bytes(document) else None
             if fault is not None:
-                raise ScenarioError(f"{place}: {obj.kind} {obj.name}: {fault}")
+                raise ScenarioError(f"{place}: {obj.kind} {obj.key}: {fault}")
             yield place, obj
         except UnknownKindError:
             continue

@@ -74,7 +74,7 @@ def _objects(filename: str) -> list[KubeObject]:
                     check_quantities(obj)
                     fault = unknown_operator(item)
                     if fault is not None:
-                        raise SnapshotError(f"{place}: {f'{path}: ' if path else ''}{obj.kind} {obj.name}: {fault}")
+                        raise SnapshotError(f"{place}: {f'{path}: ' if path else ''}{obj.kind} {obj.key}: {fault}")
                     objects.append(obj)
                 except UnknownKindError:
                     continue
