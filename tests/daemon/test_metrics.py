@@ -66,14 +66,14 @@ def fed(options: MetricsOptions | None = None) -> SchedulerMetrics:
     metrics.incoming("active", "PodAdd")
     metrics.permit_wait("Success", 1.0)
     metrics.event("NodeAdd", 0.001)
-    metrics.pending({"active": 4, "backoff": 3, "unschedulable": 2, "gated": 1})
+    metrics.pending({"active": 4, "backoff": 3, "unschedulable": 2, "gated": 1, "in-flight": 8})
     metrics.rejected("NodeResourcesFit", PROFILE, 2)
     metrics.rejected("NodeResourcesFit", PROFILE, -1)
     metrics.cache(nodes=5, pods=6, assumed=7)
     metrics.plugin("NodeName", "Filter", "Success", 0.00001)
     metrics.evaluation("NodeName", "Filter", PROFILE)
     metrics.hint("NodeName", "NodeAdd", "Queue", 0.00002)
-    metrics.in_flight("PodPopped", 1)
+    metrics.in_flight("NodeAdd", 1)
     metrics.running("binding", 1)
     metrics.evicted("success", 0.2)
     metrics.claim_created("success")
@@ -133,6 +133,7 @@ def test_nothing_of_the_schedulers_own_is_outside_the_list() -> None:
         pytest.param('scheduler_pod_scheduling_sli_duration_seconds_count{attempts="2"}', 1, id="by attempts"),
         pytest.param("scheduler_pod_scheduled_after_flush_total", 1, id="a flushed pod counts"),
         pytest.param('scheduler_pending_pods{queue="gated"}', 1, id="pods in a queue"),
+        pytest.param('scheduler_inflight_events{event="PodPopped"}', 8, id="pods that are being tried"),
         pytest.param('scheduler_unschedulable_pods{plugin="NodeResourcesFit",profile="default-scheduler"}', 1,
                      id="more and fewer add up"),
         pytest.param('scheduler_cache_size{type="assumed_pods"}', 7, id="assumed pods"),
@@ -157,6 +158,18 @@ def test_many_attempts_share_one_label() -> None:
 
     assert 1 == got['scheduler_pod_scheduling_sli_duration_seconds_count{attempts="14"}']
     assert 2 == got['scheduler_pod_scheduling_sli_duration_seconds_count{attempts="15+"}']
+
+
+def test_plugins_that_reject_no_more_are_at_zero() -> None:
+    metrics = SchedulerMetrics()
+    metrics.rejectors({("NodePorts", PROFILE): 2, ("NodeName", PROFILE): 1})
+    metrics.rejectors({("NodePorts", PROFILE): 1})
+
+    got = samples(metrics)
+
+    assert 1 == got['scheduler_unschedulable_pods{plugin="NodePorts",profile="default-scheduler"}']
+    assert 0 == got['scheduler_unschedulable_pods{plugin="NodeName",profile="default-scheduler"}']
+    assert 'scheduler_pending_pods{queue="in-flight"}' not in got
 
 
 def test_a_disabled_metric_is_not_served() -> None:

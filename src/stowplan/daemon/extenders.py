@@ -15,6 +15,7 @@ from stowplan.api.codec import encode
 from stowplan.api.node import Node
 from stowplan.api.pod import Container
 from stowplan.clock import Clock
+from stowplan.columns.cluster import Cluster
 from stowplan.columns.pods import PodInfo
 from stowplan.config.spec import ExtenderSpec
 from stowplan.daemon.extender_answers import (
@@ -182,8 +183,11 @@ class HttpExtender:
         return pods
 
 
-def http_extenders(
-    specs: Iterable[ExtenderSpec], *, node_of: NodeOf, pods_on: PodsOn, clock: Clock
-) -> tuple[HttpExtender, ...]:
-    """All extenders of a configuration, in calling order. Raises ConfigError."""
-    return tuple(HttpExtender(spec, node_of=node_of, pods_on=pods_on, clock=clock) for spec in specs)
+def http_extenders(specs: Iterable[ExtenderSpec], cluster: Cluster, clock: Clock) -> tuple[HttpExtender, ...]:
+    """All extenders of a configuration, in calling order, over one Cluster. Raises ConfigError."""
+
+    def pods_on(name: str) -> Iterable[PodInfo]:
+        row = cluster.nodes.row_of.get(name)
+        return () if row is None else cluster.nodes.pods_on[row]
+
+    return tuple(HttpExtender(spec, node_of=cluster.node, pods_on=pods_on, clock=clock) for spec in specs)

@@ -22,6 +22,7 @@ from stowplan.framework.gates import Gates
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 MOST_ATTEMPTS: Final = 15
 """From here on attempts share one label value."""
+POPPED: Final = "PodPopped"
 QUEUES: Final = ("active", "backoff", "unschedulable", "gated")
 
 
@@ -116,13 +117,23 @@ class SchedulerMetrics:
         self._events.of(label).observe(seconds)
 
     def pending(self, counts: Mapping[str, int]) -> None:
-        """How many pods are where."""
-        for queue, count in counts.items():
-            self._pending.of(queue).set(count)
+        """How many pods are where; those that are being tried count as events in flight, as upstream counts them."""
+        for queue in QUEUES:
+            self._pending.of(queue).set(counts.get(queue, 0))
+        if "in-flight" in counts:
+            self._in_flight.of(POPPED).set(counts["in-flight"])
 
     def rejected(self, plugin: str, profile: str, by: int) -> None:
         """Pods that a plugin keeps waiting became more or fewer."""
         self._rejected.of(plugin, profile).add(by)
+
+    def rejectors(self, counts: Mapping[tuple[str, str], int]) -> None:
+        """How many pods each plugin (and profile) keeps waiting, as of now; plugins that are not named keep none."""
+        for labels, series in self._rejected.items():
+            if labels not in counts:
+                series.set(0)
+        for (plugin, profile), count in counts.items():
+            self._rejected.of(plugin, profile).set(count)
 
     def cache(self, nodes: int, pods: int, assumed: int) -> None:
         """How much the Cluster holds."""
@@ -146,9 +157,9 @@ class SchedulerMetrics:
         """How many events of a kind are kept for pods that are being tried."""
         self._in_flight.of(event).set(count)
 
-    def running(self, operation: str, by: int) -> None:
-        """Work beside the loop, such as binding, became more or less."""
-        self._running.of(operation).add(by)
+    def running(self, operation: str, count: int) -> None:
+        """How much work of a kind, such as binding, runs beside the loop."""
+        self._running.of(operation).set(count)
 
     def evicted(self, result: str, seconds: float) -> None:
         """The victims of one preemption were evicted (success), or some could not be (error)."""
