@@ -163,7 +163,7 @@ def test_one_local_volume_goes_to_one_of_two_pods(server: ApiServer) -> None:
 
             async def is_available() -> bool:
                 volumes = await s.hands.items("PersistentVolume")
-                return volumes[0]["status"].get("phase") == "Available"
+                return [volume["status"].get("phase") for volume in volumes] == ["Available"]
 
             await until(is_available, "the volume is available")
             await s.hands.create(claim("c1", local), claim("c2", local))
@@ -281,8 +281,8 @@ def test_a_hundred_pods_share_out_sixty_four_devices(server: ApiServer) -> None:
             # a device that becomes free goes to one of those that wait
             gone = next(name for name, place in places.items() if place)
             await s.hands.delete("Pod", gone)
-            await s.hands.delete("ResourceClaim", f"g{gone[1:]}")
-            await s.hands.patch("ResourceClaim", f"g{gone[1:]}", {"metadata": {"finalizers": None}})
+            freed = {"status": {"allocation": None, "reservedFor": None}}
+            await s.hands.patch("ResourceClaim", f"g{gone[1:]}", freed, "status")
             await placed(s.hands, 64)
             await s.agrees()
 
@@ -295,7 +295,8 @@ def test_a_claim_of_a_class_that_is_missing_waits_and_harms_nobody(server: ApiSe
             await s.hands.create(node("n1"), device_slice("n1", 1), device_claim("g"))
             await s.hands.create(with_device("p", "g"), with_volume("v", "nowhere"), pod("q"))
             await s.hands.bound("q")
-            assert (await s.hands.unschedulable("p")).startswith("request r: device class gpu does not exist")
+            no_class = "0/1 nodes are available: request r: device class gpu does not exist."
+            assert (await s.hands.unschedulable("p")).startswith(no_class)
             want = '0/1 nodes are available: persistentvolumeclaim "nowhere" not found.'
             assert (await s.hands.unschedulable("v")).startswith(want)
             await s.hands.create(DEVICE_CLASS)
