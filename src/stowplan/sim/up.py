@@ -27,7 +27,7 @@ START_SECONDS: Final = 60.0
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 30.0
 # A scheduler that ends this soon after its first start was told something that it cannot do.
-YOUNG: Final = 5.0
+YOUNG: Final = 20.0
 
 
 class UpError(Exception):
