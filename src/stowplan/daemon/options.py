@@ -140,6 +140,7 @@ def parse_options(arguments: Sequence[str]) -> Options:
     no_gates: tuple[Gates, tuple[str, ...]] = (Gates(), ())
     gates, gates_ignored = _gather(faults, no_gates, lambda: read_gates(given.get("feature-gates", {})))
     faults.extend(_version_faults(given))
+    faults.extend(_lock_faults(given))
     logging = _read_logging(given)
     if faults:
         raise UsageError(aggregate(faults))
@@ -229,6 +230,18 @@ def _version_faults(given: Mapping[str, Any]) -> list[str]:
             for text in compatible
             if _kube_version(text) not in {"1.33", "1.34", "1.35", "1.36"}
         ),
+    ]
+
+
+def _lock_faults(given: Mapping[str, Any]) -> list[str]:
+    """A lock that could never be held; the durations are judged with those of the file."""
+    if not given.get("leader-elect", True):
+        return []
+    lock = given.get("leader-elect-resource-lock", "leases")
+    named = ("leader-elect-resource-name", "leader-elect-resource-namespace")
+    return [
+        *([] if lock == "leases" else [f"couldn't create resource lock: Invalid lock-type {lock}"]),
+        *(f"--{name} must not be empty" for name in named if given.get(name) == ""),
     ]
 
 
