@@ -224,7 +224,7 @@ class ClusterMachine(RuleBasedStateMachine):
             was_record, were_there = self.facts.get(name, (None, frozenset()))
             assert record is was_record or Changed.NODE in change
             assert (record is None) == (was_record is None) or Changed.MEMBERS in change
-            assert pods_there == were_there or Changed.LOAD in change
+            assert pods_there == were_there or change & (Changed.LOAD | Changed.STATE)
         self.facts, self.generation = facts, self.cluster.journal.generation
 
     def teardown(self) -> None:

@@ -83,6 +83,12 @@ class Cluster:
         """A bound pod came or changed; one that was assumed is confirmed."""
         info = self.compiler.compile(pod)
         old = self._placed.get(info.uid)
+        if old is not None and self._same_load(old, info):
+            # perf: most updates of a placed pod are its confirmation and its status, which no column shows
+            self.nodes.replace(old.row, old.pod, info)
+            old.pod, old.assumed = info, False
+            self.journal.append(old.row, Changed.STATE)
+            return info
         if old is not None:
             self._leave(old)
         self._place(info, pod.spec.node_name, assumed=False)
@@ -194,6 +200,14 @@ class Cluster:
                 contiguous=contiguous,
             )
         return self._view
+
+    def _same_load(self, old: Placed, new: PodInfo) -> bool:
+        """Whether a pod that comes again weighs and shows the same where it is."""
+        return (
+            old.pod.cls is new.cls
+            and self.nodes.names[old.row] == new.pod.spec.node_name
+            and old.counted_as_terminating == new.terminating
+        )
 
     def _list_members(self) -> tuple[np.ndarray, np.ndarray, bool]:
         index = np.flatnonzero(self.nodes.alive.data).astype(np.int64)

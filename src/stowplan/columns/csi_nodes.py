@@ -3,13 +3,13 @@
 Upstream: getVolumeLimits in pkg/scheduler/framework/plugins/nodevolumelimits/csi.go (v1.36.4).
 """
 
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 
 from stowplan.api.csi_migration import MIGRATED_PLUGINS
 from stowplan.api.storage import CSINode
-from stowplan.columns.column import Column
+from stowplan.columns.column import Column, S
 from stowplan.columns.journal import Changed
 from stowplan.columns.nodes import NodeTable
 from stowplan.columns.view import View
@@ -23,6 +23,7 @@ class CSINodeColumns:
 
     def __init__(self) -> None:
         self._nodes: NodeTable | None = None
+        self._columns: list[Column[Any]] = []
         self._generation = 0
         self._csi_generation = 0
 
@@ -64,9 +65,13 @@ class CSINodeColumns:
         return self._migrated.get(plugin)
 
     def _start_over(self, nodes: NodeTable) -> None:
+        if self._nodes is not None:
+            for column in self._columns:
+                self._nodes.table.drop(column)
         self._nodes = nodes
-        self._present = nodes.table.column(np.bool_, False)
-        self._limited = nodes.table.column(np.bool_, False)
+        self._columns = []
+        self._present = self._column(np.bool_, False)
+        self._limited = self._column(np.bool_, False)
         self._limits: dict[str, Column[np.int64]] = {}
         self._installed: dict[str, Column[np.bool_]] = {}
         self._migrated: dict[str, Column[np.bool_]] = {}
@@ -102,13 +107,17 @@ class CSINodeColumns:
                 self._flag(self._migrated, plugin, row)
 
     def _flag(self, flags: dict[str, Column[np.bool_]], name: str, row: int) -> None:
-        assert self._nodes is not None
         if name not in flags:
-            flags[name] = self._nodes.table.column(np.bool_, False)
+            flags[name] = self._column(np.bool_, False)
         flags[name].data[row] = True
 
     def _limit_column(self, driver: str) -> Column[np.int64]:
-        assert self._nodes is not None
         if driver not in self._limits:
-            self._limits[driver] = self._nodes.table.column(np.int64, NO_LIMIT)
+            self._limits[driver] = self._column(np.int64, NO_LIMIT)
         return self._limits[driver]
+
+    def _column(self, dtype: type[S], fill: float) -> Column[S]:
+        assert self._nodes is not None
+        column = self._nodes.table.column(dtype, fill)
+        self._columns.append(column)
+        return column

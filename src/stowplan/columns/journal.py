@@ -14,6 +14,8 @@ class Changed(Flag):
     """The node itself: labels, taints, allocatable, images."""
     LOAD = auto()
     """What is placed on it."""
+    STATE = auto()
+    """A placed pod reported something new that no column shows, such as its status."""
     MEMBERS = auto()
     """The node came, went or moved in the node order."""
     OBJECTS = auto()

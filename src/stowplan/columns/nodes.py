@@ -152,6 +152,13 @@ class NodeTable:
         if pod.cls.spec.volumes:
             self.volumes.place(row, pod.cls)
 
+    def replace(self, row: int, old: PodInfo, new: PodInfo) -> None:
+        """Take a newer state of a pod for an older one of the same load; it comes last, as one that left and came."""
+        pods = self.pods_on[row]
+        at = pods.index(old)
+        pods[at] = pods[-1]
+        pods[-1] = new
+
     def leave(self, row: int, pod: PodInfo) -> None:
         """Stop counting a pod."""
         pods = self.pods_on[row]

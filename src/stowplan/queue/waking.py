@@ -35,7 +35,7 @@ def ignore_failure(_plugin: str, _pod: PodInfo, _event: ObjectEvent, _error: Exc
 class WakeTable:
     """The wakes of all plugins of a profile."""
 
-    __slots__ = ("_by_plugin", "_hint_failed")
+    __slots__ = ("_by_plugin", "_heard", "_hint_failed")
 
     def __init__(self, profile: Profile, hint_failed: HintFailed = ignore_failure) -> None:
         self._by_plugin: dict[str, tuple[Wake, ...]] = {
@@ -43,10 +43,16 @@ class WakeTable:
         }
         self._by_plugin[EXTENDER_PLUGIN] = EVERY_EVENT
         self._hint_failed = hint_failed
+        self._heard: dict[tuple[Kind, Change], bool] = {}
 
     def heard(self, event: ObjectEvent) -> bool:
         """Whether any plugin asked for such an event."""
-        return any(wake.hears(event) for wakes in self._by_plugin.values() for wake in wakes)
+        key = (event.kind, event.change)
+        heard = self._heard.get(key)
+        if heard is None:
+            heard = any(wake.hears(event) for wakes in self._by_plugin.values() for wake in wakes)
+            self._heard[key] = heard
+        return heard
 
     def waking_plugins(self, pod: PodInfo, rejected_by: Collection[str], event: ObjectEvent, view: View) -> set[str]:
         """The rejecting plugins that take the event for a reason to try the pod again."""
