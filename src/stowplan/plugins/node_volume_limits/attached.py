@@ -49,6 +49,7 @@ class AttachedVolumes:
 
     def __init__(self) -> None:
         self._nodes: NodeTable | None = None
+        self._counts: dict[str, Column[np.int64]] = {}
         self._generation = 0
         self._generations: dict[type[KubeObject], int] = {}
 
@@ -94,8 +95,11 @@ class AttachedVolumes:
         return Load(volumes, counts) if counts else NOTHING
 
     def _start_over(self, view: View) -> None:
+        if self._nodes is not None:
+            for column in self._counts.values():
+                self._nodes.table.drop(column)
         self._nodes = view.nodes
-        self._counts: dict[str, Column[np.int64]] = {}
+        self._counts = {}
         self._holders: dict[str, set[int]] = {}
         self._errors: dict[int, str] = {}
         self._loads: dict[int, Load] = {}
