@@ -4,9 +4,8 @@ import asyncio
 import json
 from pathlib import Path
 
-from tests.apiserver.running import PODS, pod, running
-
 from stowplan.apiserver.options import ServerOptions
+from tests.apiserver.running import PODS, pod, running
 
 
 def test_every_write_is_one_line_and_no_read_is(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from lightkube.models.core_v1 import Container, PodSpec
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.apps_v1 import Deployment
 from lightkube.resources.core_v1 import Node, Pod
-from tests.apiserver.running import deployment, node
-from tests.apiserver.wire import process
 
 from stowplan.apiserver.options import ServerOptions
+from tests.apiserver.running import deployment, node
+from tests.apiserver.wire import process
 
 
 def test_lightkube_creates_lists_and_watches(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.apiserver.running import PODS, config_map, pod, running
-from tests.apiserver.wire import Wire, process
 
 from stowplan.apiserver.options import ServerOptions, StartError
+from tests.apiserver.running import PODS, config_map, pod, running
+from tests.apiserver.wire import Wire, process
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 WRITERS = 4

@@ -2,10 +2,9 @@
 
 import asyncio
 
-from tests.apiserver.running import Session, config_map, running
-
 from stowplan.apiserver.expiry import EventExpiry
 from stowplan.clock import FakeClock
+from tests.apiserver.running import Session, config_map, running
 
 EVENTS = "/api/v1/namespaces/default/events"
 

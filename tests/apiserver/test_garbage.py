@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from tests.apiserver.running import APPLY, JSON_PATCH, MERGE, NODES, PODS, STRATEGIC, deployment, node, pod
 from tests.apiserver.wire import Reply, Wire, process
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, final
 
 import pytest
-from tests.apiserver.running import deployment, node
-from tests.apiserver.wire import process
 
 from stowplan.apiserver.options import ServerOptions
+from tests.apiserver.running import deployment, node
+from tests.apiserver.wire import process
 
 KUBECTL = shutil.which("kubectl")
 SECONDS = 30

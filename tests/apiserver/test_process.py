@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.apiserver.wire import process
 
 from stowplan.apiserver.options import ServerOptions, StartError, User
 from stowplan.apiserver.process import decode_options, encode_options, spawn
+from tests.apiserver.wire import process
 
 
 def test_options_survive_the_way_to_the_process(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.apiserver.running import NODES, PODS, node, pod
-from tests.apiserver.wire import process
 
 from stowplan.apiserver.options import ServerOptions
+from tests.apiserver.running import NODES, PODS, node, pod
+from tests.apiserver.wire import process
 
 BINARY = shutil.which("kube-scheduler", path=os.environ.get("KUBEBUILDER_ASSETS")) or shutil.which("kube-scheduler")
 SECONDS = 60

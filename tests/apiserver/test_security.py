@@ -7,10 +7,10 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from tests.apiserver.running import PODS, Session, config_map, pod, running
 
 from stowplan.apiserver.certs import client_certificate, write_private
 from stowplan.apiserver.options import ServerOptions, StartError, User
+from tests.apiserver.running import PODS, Session, config_map, pod, running
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 ALICE = {"alice-token": User("alice", ("team",))}

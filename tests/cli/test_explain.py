@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from tests.cli.running import Ran, run
 from tests.sim.manifests import node, pod, scenario, write
 

@@ -4,10 +4,10 @@ import subprocess
 import sys
 
 import pytest
-from tests.cli.running import run
 
 from stowplan import __version__
 from stowplan.cli.main import COMMANDS
+from tests.cli.running import run
 
 
 def test_help_names_every_command() -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.cli.running import run
 from tests.sim.manifests import CONFIG_WITH_UNKNOWN_PLUGIN, Document, likes, node, pod, scenario, write
 

@@ -1,6 +1,7 @@
 """`stowplan scheduler`: what it prints when it does not run."""
 
 import pytest
+
 from tests.cli.running import run
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
 from tests.sim.clusters import children_of, is_alive, require_kubectl
 
 SECONDS = 30.0

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from aiohttp import web
-from tests.client.virtual_time import LoopClock
 
 from stowplan.client.connection import Connection
 from stowplan.client.transport import ApiClient, TransportSettings
+from tests.client.virtual_time import LoopClock
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -7,14 +7,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from tests.client.fake_server import FakeResource, FakeServer
-from tests.client.virtual_time import LoopClock, until
-
 from stowplan.api.pod import Pod
 from stowplan.client.decoding import RecordDecoder
 from stowplan.client.informer import Informer
 from stowplan.client.paths import PODS
 from stowplan.client.transport import ApiClient
+from tests.client.fake_server import FakeResource, FakeServer
+from tests.client.virtual_time import LoopClock, until
 
 PATH = "/api/v1/pods"
 

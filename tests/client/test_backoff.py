@@ -5,7 +5,6 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.client.virtual_time import LoopClock, run_virtual
 
 from stowplan.client.backoff import (
     CONFLICT_BACKOFF,
@@ -18,6 +17,7 @@ from stowplan.client.backoff import (
 )
 from stowplan.client.errors import Conflict, NotFound
 from stowplan.clock import FakeClock
+from tests.client.virtual_time import LoopClock, run_virtual
 
 
 def delays(policy: BackoffPolicy, count: int) -> list[float]:

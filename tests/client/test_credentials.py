@@ -5,12 +5,12 @@ import logging
 from pathlib import Path
 
 import pytest
-from tests.client.fake_server import FakeServer, refuse
-from tests.client.virtual_time import run_virtual
 
 from stowplan.client.credentials import TOKEN_FILE_SECONDS, Anonymous, TokenFile, basic_auth, bearer_token
 from stowplan.client.errors import CredentialError, Unauthorized
 from stowplan.clock import FakeClock
+from tests.client.fake_server import FakeServer, refuse
+from tests.client.virtual_time import run_virtual
 
 
 def test_fixed_headers() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.client.fake_server import status_body
 
 from stowplan.client import errors
+from tests.client.fake_server import status_body
 
 
 def answer(code: int, body: Any, retry_after: str | None = None) -> errors.ApiError:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.client.fake_server import Answer, FakeServer, refuse
-from tests.client.virtual_time import LoopClock, run_virtual, until
 
 from stowplan.api.meta import ObjectReference
 from stowplan.client.events import EventRecorder, cut_note
 from stowplan.client.rate import RateLimiter
+from tests.client.fake_server import Answer, FakeServer, refuse
+from tests.client.virtual_time import LoopClock, run_virtual, until
 
 PATH = "/apis/events.k8s.io/v1/namespaces/ns/events"
 POD = ObjectReference(kind="Pod", namespace="ns", name="p", uid="u", api_version="v1", resource_version="7")

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from tests.client.certificates import Authority, server_context
-from tests.client.fake_server import FakeServer, refuse
 
 from stowplan.client.errors import ConfigError, CredentialError, Unauthorized
 from stowplan.client.exec_plugin import ExecCredentials, ExecPlugin
 from stowplan.client.tls import TlsSettings
 from stowplan.clock import FakeClock, SystemClock
+from tests.client.certificates import Authority, server_context
+from tests.client.fake_server import FakeServer, refuse
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"

@@ -6,13 +6,13 @@ import random
 from typing import Any
 
 import pytest
-from tests.client.fake_server import FakeResource, FakeServer
-from tests.client.informer_scene import PATH, Journal, scene
-from tests.client.virtual_time import LoopClock, run_virtual, until
 
 from stowplan.client.decoding import DictDecoder, FunctionDecoder, Identity
 from stowplan.client.informer import Informer, Selection
 from stowplan.client.paths import PODS
+from tests.client.fake_server import FakeResource, FakeServer
+from tests.client.informer_scene import PATH, Journal, scene
+from tests.client.virtual_time import LoopClock, run_virtual, until
 
 
 def test_lists_then_watches() -> None:

@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.client.fake_server import Answer, FakeResource, FakeServer, refuse
-from tests.client.informer_scene import PATH, Journal, Scene, scene
-from tests.client.virtual_time import LoopClock, run_virtual, until
 
 from stowplan.api.pod import Pod
 from stowplan.client.decoding import RecordDecoder
 from stowplan.client.informer import Informer
 from stowplan.client.paths import PODS
+from tests.client.fake_server import Answer, FakeResource, FakeServer, refuse
+from tests.client.informer_scene import PATH, Journal, Scene, scene
+from tests.client.virtual_time import LoopClock, run_virtual, until
 
 
 def test_an_expired_page_token_falls_back_to_the_whole_list() -> None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 import pytest
-from tests.client.fake_server import Answer, FakeObject, FakeServer
-from tests.client.virtual_time import LoopClock, run_virtual, until
 
 from stowplan.client.errors import ConfigError, LeadershipLost
 from stowplan.client.leader import LeaderElector, LeaseSettings, new_identity
 from stowplan.client.transport import ApiClient
+from tests.client.fake_server import Answer, FakeObject, FakeServer
+from tests.client.virtual_time import LoopClock, run_virtual, until
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 

@@ -2,11 +2,10 @@
 
 import random
 
-from tests.client.fake_server import FakeObject, FakeServer, refuse
-from tests.client.virtual_time import LoopClock, run_virtual
-
 from stowplan.client.leader import LeaderElector, LeaseSettings
 from stowplan.client.lease_events import LeaseEvents
+from tests.client.fake_server import FakeObject, FakeServer, refuse
+from tests.client.virtual_time import LoopClock, run_virtual
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 EVENTS = "/api/v1/namespaces/kube-system/events"

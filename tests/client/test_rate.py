@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.client.virtual_time import LoopClock, run_virtual
 
 from stowplan.client.rate import RateLimiter
 from stowplan.clock import FakeClock
+from tests.client.virtual_time import LoopClock, run_virtual
 
 
 @pytest.mark.parametrize(

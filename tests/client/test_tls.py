@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from tests.client.certificates import Authority, server_context
-from tests.client.fake_server import FakeServer
-from tests.client.virtual_time import LoopClock
 
 from stowplan.client import errors
 from stowplan.client.tls import FILE_CHECK_SECONDS, ClientCertificate, TlsContexts, TlsSettings, build_context
 from stowplan.clock import FakeClock
+from tests.client.certificates import Authority, server_context
+from tests.client.fake_server import FakeServer
+from tests.client.virtual_time import LoopClock
 
 
 async def who(request: web.Request) -> web.StreamResponse:

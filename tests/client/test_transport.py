@@ -10,8 +10,6 @@ from typing import Any, final
 import pytest
 import uvloop
 from aiohttp import web
-from tests.client.fake_server import Answer, FakeServer, abort, refuse
-from tests.client.virtual_time import LoopClock, run_virtual
 
 from stowplan.client import errors
 from stowplan.client.connection import Connection
@@ -19,6 +17,8 @@ from stowplan.client.credentials import bearer_token
 from stowplan.client.rate import RateLimiter
 from stowplan.client.transport import STRATEGIC_MERGE_PATCH, ApiClient
 from stowplan.clock import SystemClock
+from tests.client.fake_server import Answer, FakeServer, abort, refuse
+from tests.client.virtual_time import LoopClock, run_virtual
 
 
 @final

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.client.fake_server import Answer, FakeServer, refuse
-from tests.client.virtual_time import LoopClock, run_virtual
 
 from stowplan.client import errors
 from stowplan.client.paths import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, RESOURCE_CLAIMS
 from stowplan.client.writer import Writer
+from tests.client.fake_server import Answer, FakeServer, refuse
+from tests.client.virtual_time import LoopClock, run_virtual
 
 
 async def with_writer(story: Callable[[FakeServer, Writer], Awaitable[None]], **options: Any) -> None:

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from tests.columns.twin import GONE, KINDS, OLD_ZONE, WANTED_PORTS, ClusterTwin, Kind
 
 from stowplan.api.errors import QuantityError
 from stowplan.api.meta import Namespace
@@ -17,6 +16,7 @@ from stowplan.columns.journal import Changed
 from stowplan.columns.pod_selectors import PodSelector
 from stowplan.columns.term_counts import AffinityTerm
 from stowplan.testing.builders import ZONE, cluster, namespace, node, pod, select, taint
+from tests.columns.twin import GONE, KINDS, OLD_ZONE, WANTED_PORTS, ClusterTwin, Kind
 
 NAMES: Final = ("a", "b", "c", "d")
 PODS: Final = ("p0", "p1", "p2", "p3", "p4", "p5")

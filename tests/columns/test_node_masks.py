@@ -3,13 +3,13 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.plugins.generated import LABELS, Scene, pods, scenes
 
 from stowplan.api.node_selectors import RequiredNodes, required_nodes
 from stowplan.api.pod import Pod
 from stowplan.api.selectors import NOTHING, Operator, Requirement
 from stowplan.columns.node_masks import matcher_mask, required_mask, requirement_mask
 from stowplan.columns.rows import Rows
+from tests.plugins.generated import LABELS, Scene, pods, scenes
 
 requirements = st.builds(
     Requirement,

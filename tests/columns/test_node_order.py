@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.columns.twin import OLD_REGION, OLD_ZONE, REGION, NodeTreeTwin, zone_key
 
 from stowplan.columns.node_order import NodeOrder, zone_of
 from stowplan.testing.builders import ZONE
+from tests.columns.twin import OLD_REGION, OLD_ZONE, REGION, NodeTreeTwin, zone_key
 
 labels_of_a_node = st.fixed_dictionaries(
     {},

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.columns.test_cluster import SELECTORS
-from tests.columns.twin import GONE, KINDS, WANTED_PORTS, Kind
 
 from stowplan.api.pod import Pod
 from stowplan.columns.cluster import Cluster
 from stowplan.columns.worlds import Worlds
 from stowplan.testing.builders import cluster, namespace, node, pod
+from tests.columns.test_cluster import SELECTORS
+from tests.columns.twin import GONE, KINDS, WANTED_PORTS, Kind
 
 NODES: Final = ("a", "b", "c")
 RESOURCES: Final = ("cpu", "memory", "example.com/gpu", "example.com/never")

@@ -5,12 +5,12 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.config.catalog import CATALOG, HEAD, ORDER
 
 from stowplan.config.errors import ConfigError
 from stowplan.config.load import load_configuration
 from stowplan.config.schema_v1 import API_VERSION, CONFIGURATION
 from stowplan.config.spec import SchedulerConfiguration
+from tests.config.catalog import CATALOG, HEAD, ORDER
 
 
 def answer_to(data: bytes) -> SchedulerConfiguration | str:

@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-from tests.config.catalog import CATALOG, ORDER, names, weights
-
 from stowplan.config.load import load_configuration
 from stowplan.framework.plugin_args import MOST_ALLOCATED, NodeResourcesFitArgs
+from tests.config.catalog import CATALOG, ORDER, names, weights
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
 

@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.config.catalog import CATALOG, ORDER, POINTS, names, only_profile, weights
 
 from stowplan.config.catalog import EXTENSION_POINTS
 from stowplan.config.decode import decode
@@ -12,6 +11,7 @@ from stowplan.config.errors import PluginsError
 from stowplan.config.expand import expand_points
 from stowplan.config.plugin_sets import merge_with_defaults
 from stowplan.config.schema_v1 import CONFIGURATION
+from tests.config.catalog import CATALOG, ORDER, POINTS, names, only_profile, weights
 
 
 def plugins(text: str) -> str:

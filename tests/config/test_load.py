@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.config.catalog import CATALOG, HEAD, ORDER, TypedArgs, load, only_profile
 
 from stowplan.api.affinity import TopologySpreadConstraint
 from stowplan.config.errors import ConfigError
@@ -32,6 +31,7 @@ from stowplan.framework.plugin_args import (
     ScoringStrategy,
     VolumeBindingArgs,
 )
+from tests.config.catalog import CATALOG, HEAD, ORDER, TypedArgs, load, only_profile
 
 V1 = "kubescheduler.config.k8s.io/v1"
 

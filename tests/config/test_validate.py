@@ -1,9 +1,9 @@
 """Faults of a configuration as a whole: all are found, in upstream's words."""
 
 import pytest
-from tests.config.catalog import load
 
 from stowplan.config.errors import ConfigError
+from tests.config.catalog import load
 
 
 def fault(text: str) -> str:

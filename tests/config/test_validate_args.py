@@ -1,9 +1,9 @@
 """Faults of the in-tree plugins' arguments, in upstream's words."""
 
 import pytest
-from tests.config.catalog import load
 
 from stowplan.config.errors import ConfigError
+from tests.config.catalog import load
 
 ARGS = "profiles[0].pluginConfig[0].args"
 MADE = (

@@ -14,10 +14,10 @@ from typing import Protocol, final
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from tests.client.certificates import Authority
 
 from stowplan.apiserver.options import MASTERS, ServerOptions, User
 from stowplan.apiserver.process import ServerProcess, spawn
+from tests.client.certificates import Authority
 
 ASSETS = "KUBEBUILDER_ASSETS"
 SCHEDULER = "system:kube-scheduler"

@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.daemon.scene import Hands
-
 from stowplan.client.errors import Conflict, NotFound
+from tests.daemon.scene import Hands
 
 Json = dict[str, Any]
 

@@ -9,6 +9,7 @@ from typing import final
 
 import aiohttp
 from aiohttp import web
+
 from tests.daemon.api import ApiServer
 from tests.daemon.scene import trusting
 

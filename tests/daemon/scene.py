@@ -10,9 +10,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, final
 
-from tests.daemon.api import ApiServer
-from tests.daemon.invariants import check_at_rest, check_places
-
 from stowplan.client.connection import Connection
 from stowplan.client.credentials import bearer_token
 from stowplan.client.errors import ClientError, NotFound
@@ -23,6 +20,8 @@ from stowplan.composition import Setup, set_up
 from stowplan.daemon.live import BindingExtender
 from stowplan.daemon.scheduler import Scheduler
 from stowplan.framework.plugin import Plugin
+from tests.daemon.api import ApiServer
+from tests.daemon.invariants import check_at_rest, check_places
 
 Json = dict[str, Any]
 

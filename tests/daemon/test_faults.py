@@ -7,13 +7,13 @@ from random import Random
 from typing import final
 
 import pytest
+
+from stowplan.columns.pods import PodInfo
+from stowplan.framework.extender import ExtenderAnswer, ExtenderError, Victims
 from tests.daemon.api import ApiServer
 from tests.daemon.objects import node, pod
 from tests.daemon.proxy import Proxy, proxied
 from tests.daemon.scene import Hands, Scene, administrator, scene, scheduling, until
-
-from stowplan.columns.pods import PodInfo
-from stowplan.framework.extender import ExtenderAnswer, ExtenderError, Victims
 
 PATIENCE = 40.0
 

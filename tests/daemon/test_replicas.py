@@ -4,13 +4,12 @@ import asyncio
 import signal
 from pathlib import Path
 
+from stowplan.client.errors import NotFound
 from tests.daemon.api import ApiServer
 from tests.daemon.objects import node, pod
 from tests.daemon.proxy import proxied
 from tests.daemon.replica import LEASE_SECONDS, ended, replica
 from tests.daemon.scene import Hands, administrator, scheduling, until
-
-from stowplan.client.errors import NotFound
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
 PODS = 500

@@ -9,10 +9,6 @@ from typing import Any, final
 
 import aiohttp
 import msgspec
-from tests.daemon.api import ApiServer
-from tests.daemon.objects import node, pod
-from tests.daemon.scene import Scene, scene
-from tests.daemon.test_serving import serving_options
 
 from stowplan.clock import SystemClock
 from stowplan.composition import DEFAULT_REGISTRY, NAMES_AND_WEIGHTS
@@ -21,6 +17,10 @@ from stowplan.daemon.logs import Logs
 from stowplan.daemon.metrics import SchedulerMetrics
 from stowplan.daemon.options import LoggingOptions, Options
 from stowplan.daemon.secure_port import SecurePort
+from tests.daemon.api import ApiServer
+from tests.daemon.objects import node, pod
+from tests.daemon.scene import Scene, scene
+from tests.daemon.test_serving import serving_options
 
 
 @final

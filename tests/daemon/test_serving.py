@@ -12,7 +12,6 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
-from tests.client.certificates import Authority, Pair
 
 from stowplan.client.connection import Connection
 from stowplan.client.transport import ApiClient
@@ -22,6 +21,7 @@ from stowplan.daemon.options import AuthenticationOptions, Options, parse_option
 from stowplan.daemon.serving import Pages, Serving
 from stowplan.daemon.serving_tls import ServingError
 from stowplan.daemon.tls_flags import ServingOptions, SniCertificate
+from tests.client.certificates import Authority, Pair
 
 TOKENS = {"good": "ann", "proxy": "prometheus"}
 MAY = {("ann", "get"), ("ann", "put"), ("cert-user", "get"), ("remote", "get")}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.daemon.api import ApiServer
 from tests.daemon.controllers import volumes_bound
 from tests.daemon.scene import scene

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.plugins.generated import Scene, pods, scenes
 
 from stowplan.api.pod import Pod
 from stowplan.composition import set_up
@@ -18,6 +17,7 @@ from stowplan.framework import plugin as points
 from stowplan.testing.builders import node, pod
 from stowplan.testing.properties import assert_rows_agree, assert_worlds_agree
 from stowplan.testing.running import run_filter, run_score, run_wakes
+from tests.plugins.generated import Scene, pods, scenes
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -4,7 +4,6 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.plugins.generated import Scene, changes, pods, scenes
 
 from stowplan.api.pod import Pod
 from stowplan.columns.pods import PodInfo
@@ -16,6 +15,7 @@ from stowplan.framework.memo import Memo
 from stowplan.framework.plugin import Depends, FilterPlugin
 from stowplan.framework.verdict import Verdict, rejection
 from stowplan.testing.builders import cluster, node, pod
+from tests.plugins.generated import Scene, changes, pods, scenes
 
 PROFILE = set_up().first
 

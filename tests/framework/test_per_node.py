@@ -1,7 +1,6 @@
 """Plugins that judge one node at a time."""
 
 from hypothesis import given, settings
-from tests.plugins.generated import Scene, pods, scenes
 
 from stowplan.api.pod import Pod
 from stowplan.columns.pods import PodInfo
@@ -12,6 +11,7 @@ from stowplan.framework.verdict import Rejection, rejection, unresolvable
 from stowplan.testing.builders import cluster, node, pod, taint
 from stowplan.testing.properties import assert_rows_agree, assert_worlds_agree
 from stowplan.testing.running import run_filter, run_score
+from tests.plugins.generated import Scene, pods, scenes
 
 GPU = "nvidia.com/gpu"
 

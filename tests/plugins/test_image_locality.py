@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from msgspec.structs import replace
-from tests.plugins.generated import MI, Scene, pods, scenes
 
 from stowplan.api.node import Node
 from stowplan.api.pod import Container, Pod
@@ -13,6 +12,7 @@ from stowplan.api.volumes import ImageVolumeSource, Volume
 from stowplan.plugins.image_locality import ImageLocality, normalized
 from stowplan.testing.builders import node, pod
 from stowplan.testing.running import run_score
+from tests.plugins.generated import MI, Scene, pods, scenes
 
 BOTH = [node("has", images={"web:v1": 600 * MI}), node("lacks")]
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
-from tests.plugins.generated import Scene, pods, scenes
 
 from stowplan.api.affinity import Affinity, NodeSelectorTerm
 from stowplan.api.node import Node
@@ -15,6 +14,7 @@ from stowplan.framework.verdict import Rejection, unresolvable
 from stowplan.plugins.node_affinity import NodeAffinity
 from stowplan.testing.builders import node, node_term, on_nodes, pod
 from stowplan.testing.running import Answer, run_filter, run_score, run_wakes
+from tests.plugins.generated import Scene, pods, scenes
 
 MISMATCH = unresolvable("node(s) didn't match Pod's node affinity/selector")
 ENFORCED = unresolvable("node(s) didn't match scheduler-enforced node affinity")

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.plugins.generated import Scene, scenes
 
 from stowplan.api.node import Node
 from stowplan.api.pod import Container, ContainerRestartRule, Pod
@@ -14,6 +13,7 @@ from stowplan.framework.verdict import Rejection, unresolvable
 from stowplan.plugins.node_declared_features import NodeDeclaredFeatures
 from stowplan.testing.builders import node, pod
 from stowplan.testing.running import Answer, run_filter, run_wakes
+from tests.plugins.generated import Scene, scenes
 
 UNDECLARED = unresolvable("node(s) didn't match Pod's required features")
 RESTART_ALL = "RestartAllContainersOnContainerExits"

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.plugins.generated import NODE_NAMES, Scene, scenes
 
 from stowplan.framework.verdict import Rejection, unresolvable
 from stowplan.plugins.node_name import NodeName
 from stowplan.testing.builders import node, pod
 from stowplan.testing.running import run_filter, run_wakes
+from tests.plugins.generated import NODE_NAMES, Scene, scenes
 
 OTHER = unresolvable("node(s) didn't match the requested node name")
 

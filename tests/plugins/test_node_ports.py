@@ -2,13 +2,13 @@
 
 import pytest
 from hypothesis import given
-from tests.plugins.generated import Scene, pods, scenes
 
 from stowplan.api.pod import Container, Pod
 from stowplan.framework.verdict import Rejection, rejection
 from stowplan.plugins.node_ports import NodePorts
 from stowplan.testing.builders import cluster, node, pod
 from stowplan.testing.running import Answer, run_filter, run_wakes
+from tests.plugins.generated import Scene, pods, scenes
 
 TAKEN = rejection("node(s) didn't have free ports for the requested pod ports")
 

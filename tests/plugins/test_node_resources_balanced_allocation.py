@@ -5,7 +5,6 @@ from math import sqrt
 
 import pytest
 from hypothesis import given
-from tests.plugins.generated import Scene, pods, scenes
 
 from stowplan.api.node import Node
 from stowplan.api.pod import Pod
@@ -14,6 +13,7 @@ from stowplan.framework.plugin_args import NodeResourcesBalancedAllocationArgs, 
 from stowplan.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from stowplan.testing.builders import node, pod
 from stowplan.testing.running import run_score
+from tests.plugins.generated import Scene, pods, scenes
 
 GPU = "nvidia.com/gpu"
 FOUR = node("a", cpu=4, memory="4Gi", extended={GPU: 4})

@@ -2,7 +2,6 @@
 
 import pytest
 from hypothesis import given
-from tests.plugins.generated import Scene, pods, scenes
 
 from stowplan.api.affinity import Toleration
 from stowplan.api.node import Node
@@ -11,6 +10,7 @@ from stowplan.framework.verdict import Rejection, unresolvable
 from stowplan.plugins.node_unschedulable import NodeUnschedulable
 from stowplan.testing.builders import node, pod, tolerate
 from stowplan.testing.running import run_filter, run_wakes
+from tests.plugins.generated import Scene, pods, scenes
 
 CORDONED = unresolvable("node(s) were unschedulable")
 KEY = "node.kubernetes.io/unschedulable"

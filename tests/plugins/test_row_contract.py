@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
-from tests.plugins.generated import Scene, changes, pods, scenes
 
 from stowplan.api.pod import Pod
 from stowplan.columns.cluster import Cluster
@@ -31,6 +30,7 @@ from stowplan.plugins.node_unschedulable import NodeUnschedulable
 from stowplan.plugins.taint_toleration import TaintToleration
 from stowplan.testing.builders import node_term, on_nodes
 from stowplan.testing.properties import assert_kept_answers_hold, assert_rows_agree, assert_worlds_agree
+from tests.plugins.generated import Scene, changes, pods, scenes
 
 FOUR = tuple(
     ResourceSpec(name=name, weight=1 + i) for i, name in enumerate(["cpu", "memory", "nvidia.com/gpu", "hugepages-2Mi"])

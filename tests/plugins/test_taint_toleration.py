@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
-from tests.plugins.generated import Scene, pods, scenes
 
 from stowplan.api.affinity import Taint, Toleration
 from stowplan.api.node import Node
@@ -16,6 +15,7 @@ from stowplan.framework.verdict import Rejection, unresolvable
 from stowplan.plugins.taint_toleration import TaintToleration
 from stowplan.testing.builders import node, pod, taint, tolerate
 from stowplan.testing.running import run_filter, run_score, run_wakes
+from tests.plugins.generated import Scene, pods, scenes
 
 UNTOLERATED = unresolvable("node(s) had untolerated taint(s)")
 SOFT = "PreferNoSchedule"

@@ -5,6 +5,12 @@ from typing import Any, Final
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from stowplan.columns.pods import PodInfo
+from stowplan.framework.wake import Change, Kind, ObjectEvent
+from stowplan.queue.events import pod_events
+from stowplan.queue.queued_pod import QueuedPod
+from stowplan.queue.scheduling_queue import SchedulingQueue
 from tests.queue.scene import (
     CLAIM,
     CLASS,
@@ -17,12 +23,6 @@ from tests.queue.scene import (
     profile_of,
 )
 from tests.queue.twin import PodTwin, QueueTwin
-
-from stowplan.columns.pods import PodInfo
-from stowplan.framework.wake import Change, Kind, ObjectEvent
-from stowplan.queue.events import pod_events
-from stowplan.queue.queued_pod import QueuedPod
-from stowplan.queue.scheduling_queue import SchedulingQueue
 
 PROFILES: Final = {"default-scheduler": profile_of(*PLUGINS)}
 OPEN: Final[tuple[dict[str, str], ...]] = ({}, {"app": "x"})

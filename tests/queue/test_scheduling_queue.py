@@ -1,6 +1,12 @@
 """The scheduling queue, told story by story; its state machine is in test_queue_histories.py."""
 
 import pytest
+
+from stowplan.columns.pods import PodInfo
+from stowplan.framework.wake import ObjectEvent
+from stowplan.queue.backoff import Backoff
+from stowplan.queue.queued_pod import QueuedPod
+from stowplan.queue.scheduling_queue import QueueSettings, SchedulingQueue
 from tests.queue.scene import (
     CLAIM,
     CLASS,
@@ -12,12 +18,6 @@ from tests.queue.scene import (
     node_added,
     profile_of,
 )
-
-from stowplan.columns.pods import PodInfo
-from stowplan.framework.wake import ObjectEvent
-from stowplan.queue.backoff import Backoff
-from stowplan.queue.queued_pod import QueuedPod
-from stowplan.queue.scheduling_queue import QueueSettings, SchedulingQueue
 
 PROFILES = {"default-scheduler": profile_of(*PLUGINS)}
 

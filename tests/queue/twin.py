@@ -4,10 +4,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Final, Literal, final
 
-from tests.queue.scene import CLOSED, EMPTY_VIEW, PLUGINS, Gate, SecondGate
-
 from stowplan.columns.pods import PodInfo
 from stowplan.framework.wake import Change, Kind, ObjectEvent, Wake
+from tests.queue.scene import CLOSED, EMPTY_VIEW, PLUGINS, Gate, SecondGate
 
 Strategy = Literal["skip", "after-backoff", "at-once"]
 

@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from tests.sim.manifests import node, pod, scenario
 
 from stowplan.clock import FakeClock
 from stowplan.sim.benching import measure
 from stowplan.sim.scenario import ScenarioError
+from tests.sim.manifests import node, pod, scenario
 
 
 class TickingClock:

@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from tests.sim.manifests import CONFIG_WITH_UNKNOWN_PLUGIN, Document, node, pod, scenario
 
 from stowplan.sim.replay import ReplayError, Result, replay
 from stowplan.sim.scenario import decode_scenario
+from tests.sim.manifests import CONFIG_WITH_UNKNOWN_PLUGIN, Document, node, pod, scenario
 
 
 def played(*objects: Document, pending: list[Document], **more: Any) -> Result:

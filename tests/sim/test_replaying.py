@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from tests.sim.manifests import CONFIG_WITH_UNKNOWN_PLUGIN, node, pod, scenario, write
-
 from stowplan.sim.replaying import CHUNK, Outcome, replay_file
+from tests.sim.manifests import CONFIG_WITH_UNKNOWN_PLUGIN, node, pod, scenario, write
 
 
 def shown(outcomes: list[Outcome]) -> list[str]:

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from tests.sim.manifests import likes, node, pod, scenario
 
 from stowplan.sim.scenario import ScenarioError, decode_scenario
+from tests.sim.manifests import likes, node, pod, scenario
 
 
 def line(document: Any) -> bytes:

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.sim.manifests import write
 
 from stowplan.sim.scenario_files import FileError, Line, read_lines
+from tests.sim.manifests import write
 
 
 def read(name: str) -> tuple[list[str], str]:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.sim.manifests import likes, node, pod, scenario, write
 
 from stowplan.sim.snapshot import SnapshotError, load_snapshot
+from tests.sim.manifests import likes, node, pod, scenario, write
 
 KEY = "default/p"
 

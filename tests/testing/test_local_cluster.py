@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.sim.clusters import is_alive, require_kubectl
 
 from stowplan.client.paths import NODES
 from stowplan.client.transport import ApiClient
 from stowplan.clock import SystemClock
 from stowplan.sim.up import UpError
 from stowplan.testing.local_cluster import KubectlError, LocalCluster
+from tests.sim.clusters import is_alive, require_kubectl
 
 pytest_plugins = ["stowplan.testing.pytest_plugin"]
 

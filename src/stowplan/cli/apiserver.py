@@ -17,7 +17,7 @@ import click
 @click.option("--token", default="", help="The administrator's bearer token; otherwise one is made.")
 @click.option("--audit-log", type=click.Path(path_type=Path), help="Write one JSON line per finished write.")
 def command(
-    host: str, port: int, data_dir: Path | None, cert_dir: Path | None, kubeconfig: Path, token: str,
+    *, host: str, port: int, data_dir: Path | None, cert_dir: Path | None, kubeconfig: Path, token: str,
     audit_log: Path | None,
 ) -> None:  # fmt: skip
     """Run the embedded API server until Ctrl-C."""

@@ -24,8 +24,8 @@ PATIENCE = 1.2
 @click.option("--data-dir", metavar="DIR", help="Keep the state here (default: in memory).")
 @click.option("--config", "config", metavar="FILE", help="A KubeSchedulerConfiguration for the scheduler.")
 @click.option("--no-scheduler", is_flag=True, help="Leave scheduling to somebody else.")
-def command(  # noqa: PLR0917 - one per option
-    nodes: str, port: int, kubeconfig: str | None, data_dir: str | None, config: str | None, no_scheduler: bool
+def command(
+    *, nodes: str, port: int, kubeconfig: str | None, data_dir: str | None, config: str | None, no_scheduler: bool
 ) -> None:
     """Run an API server with simulated nodes, workload controllers and the scheduler, until Ctrl-C."""
     options = UpOptions(

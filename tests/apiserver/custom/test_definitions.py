@@ -5,9 +5,9 @@ import copy
 from typing import Any
 
 import pytest
-from tests.apiserver.running import APPLY, STRATEGIC, Json, Session, running
 
 from stowplan.apiserver.options import ServerOptions
+from tests.apiserver.running import APPLY, STRATEGIC, Json, Session, running
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 GADGETS = "/apis/example.com/v1/namespaces/default/gadgets"

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+
 from tests.apiserver.running import running
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"

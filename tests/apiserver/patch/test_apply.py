@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+
 from tests.apiserver.running import APPLY, Got, Session, config_map, deployment, running
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.apiserver.running import PODS, running
 
 from stowplan.apiserver.protobuf.decode import UnknownTypeError, read_envelope, read_message
 from stowplan.apiserver.protobuf.numbers import NUMBERS
 from stowplan.apiserver.protobuf.wire import WireError
 from stowplan.apiserver.schema.models import Models
+from tests.apiserver.running import PODS, running
 
 MODELS = Models()
 PROTOBUF = "application/vnd.kubernetes.protobuf"

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+
 from tests.apiserver.running import PODS, pod, running
 
 TARGET = {"target": {"kind": "Node", "name": "n"}}

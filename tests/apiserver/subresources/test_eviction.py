@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+
 from tests.apiserver.running import NODES, PODS, Session, node, pod, running
 
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.apiserver.running import Json, Session, running
 
 from stowplan.apiserver.options import ServerOptions, User
+from tests.apiserver.running import Json, Session, running
 
 USERS = {"bob-token": User("bob", ("readers",))}
 REVIEWS = "/apis/authorization.k8s.io/v1"

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+
 from tests.apiserver.running import MERGE, STRATEGIC, deployment, running
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"

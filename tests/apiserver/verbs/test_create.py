@@ -5,9 +5,9 @@ import json
 from typing import Any
 
 import pytest
-from tests.apiserver.running import NODES, PODS, config_map, deployment, node, pod, running
 
 from stowplan.clock import FakeClock
+from tests.apiserver.running import NODES, PODS, config_map, deployment, node, pod, running
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.apiserver.running import NODES, PODS, Session, config_map, node, pod, running
 
 from stowplan.clock import FakeClock
+from tests.apiserver.running import NODES, PODS, Session, config_map, node, pod, running
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 NAMESPACES = "/api/v1/namespaces"

@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
-from tests.apiserver.running import NODES, PODS, Session, config_map, node, pod, running
 
 from stowplan.apiserver.options import ServerOptions
+from tests.apiserver.running import NODES, PODS, Session, config_map, node, pod, running
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"

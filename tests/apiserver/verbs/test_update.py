@@ -5,6 +5,7 @@ import copy
 from typing import Any
 
 import pytest
+
 from tests.apiserver.running import NODES, PODS, config_map, deployment, node, pod, running
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"

@@ -4,9 +4,9 @@ import asyncio
 import json
 
 import pytest
-from tests.apiserver.running import NODES, PODS, STRATEGIC, config_map, node, pod, running
 
 from stowplan.apiserver.options import ServerOptions
+from tests.apiserver.running import NODES, PODS, STRATEGIC, config_map, node, pod, running
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 

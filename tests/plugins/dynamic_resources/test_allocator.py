@@ -3,18 +3,6 @@
 from collections.abc import Sequence
 
 import pytest
-from tests.plugins.dynamic_resources.devices import (
-    DRIVER,
-    allocation,
-    claim,
-    device_class,
-    different,
-    exactly,
-    first_of,
-    gpu,
-    piece,
-    same,
-)
 
 from stowplan.api.resource import (
     CapacityRequestPolicy,
@@ -32,6 +20,18 @@ from stowplan.plugins.dynamic_resources.errors import AllocationError, NodeAlloc
 from stowplan.plugins.dynamic_resources.features import ALL_FEATURES, Features
 from stowplan.plugins.dynamic_resources.pools import NodeIdentity
 from stowplan.plugins.dynamic_resources.slices import SliceIndex
+from tests.plugins.dynamic_resources.devices import (
+    DRIVER,
+    allocation,
+    claim,
+    device_class,
+    different,
+    exactly,
+    first_of,
+    gpu,
+    piece,
+    same,
+)
 
 HERE = NodeIdentity("a", {})
 CLASSES = {

@@ -2,7 +2,6 @@
 
 import msgspec
 import pytest
-from tests.plugins.dynamic_resources.devices import claim, claiming
 
 from stowplan.api.meta import OwnerReference
 from stowplan.api.pod import Pod, PodResourceClaim, PodResourceClaimStatus
@@ -10,6 +9,7 @@ from stowplan.api.resource import ResourceClaim
 from stowplan.plugins.dynamic_resources.claims import claims_of
 from stowplan.plugins.dynamic_resources.errors import ClaimError
 from stowplan.testing.builders import pod
+from tests.plugins.dynamic_resources.devices import claim, claiming
 
 MINE = OwnerReference(kind="Pod", name="pod", uid="mine", controller=True)
 

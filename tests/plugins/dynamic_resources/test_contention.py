@@ -6,8 +6,6 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.plugins.dynamic_resources.devices import claim, claiming, device_class, gpu, piece
-from tests.plugins.dynamic_resources.fake_api import FakeApi
 
 from stowplan.columns.pods import PodInfo
 from stowplan.framework.plugin import ApiConflict, ApiFailure, Binding, PluginContext, PluginError
@@ -15,6 +13,8 @@ from stowplan.framework.verdict import Rejection
 from stowplan.plugins.dynamic_resources.plan import DevicePlan
 from stowplan.plugins.dynamic_resources.plugin import DynamicResources
 from stowplan.testing.builders import cluster, node, pod
+from tests.plugins.dynamic_resources.devices import claim, claiming, device_class, gpu, piece
+from tests.plugins.dynamic_resources.fake_api import FakeApi
 
 NODES, PER_NODE, PODS = 8, 4, 48
 

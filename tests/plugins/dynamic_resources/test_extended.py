@@ -2,12 +2,12 @@
 
 import msgspec
 import pytest
-from tests.plugins.dynamic_resources.devices import device_class
 
 from stowplan.api.pod import Container, Pod, ResourceRequirements
 from stowplan.api.resource import DeviceClass
 from stowplan.plugins.dynamic_resources.extended import classes_by_resource, new_claim, variant_for
 from stowplan.testing.builders import pod
+from tests.plugins.dynamic_resources.devices import device_class
 
 FOO = "example.com/foo"
 

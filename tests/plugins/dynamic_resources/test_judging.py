@@ -6,18 +6,6 @@ from dataclasses import dataclass
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.plugins.dynamic_resources.devices import (
-    DRIVER,
-    claim,
-    claiming,
-    device_class,
-    different,
-    exactly,
-    first_of,
-    gpu,
-    piece,
-    same,
-)
 
 from stowplan.api.resource import (
     CapacityRequestPolicy,
@@ -42,6 +30,18 @@ from stowplan.plugins.dynamic_resources.plugin import DynamicResources
 from stowplan.plugins.dynamic_resources.pools import NodeIdentity
 from stowplan.plugins.dynamic_resources.slices import SliceIndex
 from stowplan.testing.builders import node, pod
+from tests.plugins.dynamic_resources.devices import (
+    DRIVER,
+    claim,
+    claiming,
+    device_class,
+    different,
+    exactly,
+    first_of,
+    gpu,
+    piece,
+    same,
+)
 
 SELECTORS = SelectorCache()
 NODES = ("a", "b", "c", "d")

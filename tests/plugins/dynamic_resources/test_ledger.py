@@ -4,12 +4,12 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.plugins.dynamic_resources.devices import DRIVER, allocation, claim
 
 from stowplan.api.resource import ResourceClaim
 from stowplan.columns.objects import ObjectStore
 from stowplan.plugins.dynamic_resources.allocated import AllocatedState
 from stowplan.plugins.dynamic_resources.ledger import Ledger
+from tests.plugins.dynamic_resources.devices import DRIVER, allocation, claim
 
 GIVEN = allocation(("a", "0"))
 DEVICE = (DRIVER, "a", "0")

@@ -5,17 +5,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.plugins.dynamic_resources.devices import (
-    DRIVER,
-    allocation,
-    claim,
-    claiming,
-    device_class,
-    exactly,
-    first_of,
-    gpu,
-    piece,
-)
 
 from stowplan.api.meta import KubeObject, OwnerReference
 from stowplan.api.pod import Container, Pod, ResourceRequirements
@@ -34,6 +23,17 @@ from stowplan.plugins.dynamic_resources.plan import DevicePlan
 from stowplan.plugins.dynamic_resources.plugin import DynamicResources
 from stowplan.testing.builders import cluster, node, pod
 from stowplan.testing.running import run_filter, run_score, run_wakes
+from tests.plugins.dynamic_resources.devices import (
+    DRIVER,
+    allocation,
+    claim,
+    claiming,
+    device_class,
+    exactly,
+    first_of,
+    gpu,
+    piece,
+)
 
 A, B = node("a"), node("b")
 CLASS = device_class("gpu")

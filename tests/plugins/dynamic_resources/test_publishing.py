@@ -5,16 +5,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.plugins.dynamic_resources.devices import (
-    DRIVER,
-    allocation,
-    claim,
-    claiming,
-    device_class,
-    gpu,
-    piece,
-)
-from tests.plugins.dynamic_resources.fake_api import FakeApi
 
 from stowplan.api.meta import Condition
 from stowplan.api.pod import Container, Pod, ResourceRequirements
@@ -25,6 +15,16 @@ from stowplan.plugins.dynamic_resources.ledger import Ledger
 from stowplan.plugins.dynamic_resources.plan import DevicePlan
 from stowplan.plugins.dynamic_resources.plugin import DynamicResources
 from stowplan.testing.builders import cluster, node, pod
+from tests.plugins.dynamic_resources.devices import (
+    DRIVER,
+    allocation,
+    claim,
+    claiming,
+    device_class,
+    gpu,
+    piece,
+)
+from tests.plugins.dynamic_resources.fake_api import FakeApi
 
 ASKING = claiming(pod(uid="mine"), "claim")
 FINALIZER = "resource.kubernetes.io/delete-protection"

@@ -2,13 +2,13 @@
 
 import msgspec
 import pytest
-from tests.plugins.dynamic_resources.devices import gpu, piece
 
 from stowplan.api.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from stowplan.api.resource import ResourceSlice
 from stowplan.plugins.dynamic_resources.features import ALL_FEATURES
 from stowplan.plugins.dynamic_resources.pools import NodeIdentity, Pool
 from stowplan.plugins.dynamic_resources.slices import SliceIndex
+from tests.plugins.dynamic_resources.devices import gpu, piece
 
 A = NodeIdentity("a", {"zone": "1"})
 B = NodeIdentity("b", {"zone": "2"})

@@ -3,6 +3,10 @@
 from typing import Final
 
 from hypothesis import strategies as st
+
+from stowplan.api.affinity import Affinity
+from stowplan.api.pod import Pod
+from stowplan.testing.builders import company, pod, select, term
 from tests.plugins.small_clusters import (
     GONE,
     NAMESPACES,
@@ -16,10 +20,6 @@ from tests.plugins.small_clusters import (
     pod_labels,
     pod_lists,
 )
-
-from stowplan.api.affinity import Affinity
-from stowplan.api.pod import Pod
-from stowplan.testing.builders import company, pod, select, term
 
 Case = tuple[Setting, Pod, list[Changes]]
 

@@ -4,9 +4,6 @@ from collections.abc import Sequence
 
 import pytest
 from hypothesis import assume, given, settings
-from tests.plugins.inter_pod_affinity.cases import Case, cases
-from tests.plugins.inter_pod_affinity.twin import TOO_FAR, TOO_NEAR, UNWELCOME, Twin
-from tests.plugins.small_clusters import DISK, GONE, Changes, Setting, compiled, worlds_of
 
 from stowplan.api.affinity import Affinity
 from stowplan.api.meta import KubeObject
@@ -18,6 +15,9 @@ from stowplan.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from stowplan.testing.builders import HOSTNAME, ZONE, company, namespace, node, pod, select, term
 from stowplan.testing.properties import assert_rows_agree
 from stowplan.testing.running import by_name, prepare, run_filter
+from tests.plugins.inter_pod_affinity.cases import Case, cases
+from tests.plugins.inter_pod_affinity.twin import TOO_FAR, TOO_NEAR, UNWELCOME, Twin
+from tests.plugins.small_clusters import DISK, GONE, Changes, Setting, compiled, worlds_of
 
 PASS = None
 WEB, DB = select(app="web"), select(app="db")

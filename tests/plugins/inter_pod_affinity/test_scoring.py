@@ -5,10 +5,6 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.plugins.inter_pod_affinity.cases import Case, cases
-from tests.plugins.inter_pod_affinity.test_filtering import DB, FOUR, WEB, web
-from tests.plugins.inter_pod_affinity.twin import Twin
-from tests.plugins.small_clusters import GONE, compiled
 
 from stowplan.api.affinity import Affinity
 from stowplan.api.pod import Pod
@@ -17,6 +13,10 @@ from stowplan.framework.plugin_args import InterPodAffinityArgs
 from stowplan.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from stowplan.testing.builders import HOSTNAME, ZONE, company, pod, select, term
 from stowplan.testing.running import run_score
+from tests.plugins.inter_pod_affinity.cases import Case, cases
+from tests.plugins.inter_pod_affinity.test_filtering import DB, FOUR, WEB, web
+from tests.plugins.inter_pod_affinity.twin import Twin
+from tests.plugins.small_clusters import GONE, compiled
 
 
 def plugin(hard_weight: int = 1, *, ignores_others: bool = False) -> InterPodAffinity:

@@ -2,13 +2,13 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.plugins.inter_pod_affinity.cases import TERMS
-from tests.plugins.small_clusters import NAMESPACES, namespace_lists, pod_labels
 
 from stowplan.api.affinity import PodAffinityTerm
 from stowplan.api.meta import Namespace
 from stowplan.plugins.inter_pod_affinity.terms import selects_all
 from stowplan.testing.builders import cluster, company, pod
+from tests.plugins.inter_pod_affinity.cases import TERMS
+from tests.plugins.small_clusters import NAMESPACES, namespace_lists, pod_labels
 
 
 @settings(deadline=None)

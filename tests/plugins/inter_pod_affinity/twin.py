@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.plugins.small_clusters import Setting
-
 from stowplan.api.affinity import PodAffinity, PodAffinityTerm
 from stowplan.api.node import Node
 from stowplan.api.pod import Pod
 from stowplan.api.selectors import compile_label_selector
+from tests.plugins.small_clusters import Setting
 
 TOO_FAR = "node(s) didn't match pod affinity rules"
 TOO_NEAR = "node(s) didn't match pod anti-affinity rules"

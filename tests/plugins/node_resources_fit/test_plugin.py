@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import pytest
 from hypothesis import given
 from msgspec.structs import replace
-from tests.plugins.generated import MI, Scene, pods, scenes
 
 from stowplan.api.meta import ObjectMeta
 from stowplan.api.node import Node
@@ -19,6 +18,7 @@ from stowplan.framework.verdict import Rejection, rejection, unresolvable
 from stowplan.plugins.node_resources_fit.plugin import NodeResourcesFit
 from stowplan.testing.builders import node, pod
 from stowplan.testing.running import run_filter, run_score
+from tests.plugins.generated import MI, Scene, pods, scenes
 
 GPU = "nvidia.com/gpu"
 SMALL = node("a", cpu=2, memory="2Gi", pods=3, extended={GPU: 2, "ephemeral-storage": "10Gi", "hugepages-2Mi": "64Mi"})

@@ -5,6 +5,16 @@ from collections.abc import Iterable, Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from stowplan.api.affinity import Toleration, TopologySpreadConstraint
+from stowplan.api.node import Node
+from stowplan.api.pod import Pod
+from stowplan.framework.plugin import PluginContext, Skip
+from stowplan.framework.verdict import Code
+from stowplan.plugins.pod_topology_spread.plugin import PodTopologySpread
+from stowplan.testing.builders import HOSTNAME, node, pod, select, spread, taint, tolerate
+from stowplan.testing.properties import assert_rows_agree
+from stowplan.testing.running import by_name, prepare, run_filter
 from tests.plugins.pod_topology_spread.twin import MISSING, UNEVEN, Twin
 from tests.plugins.small_clusters import (
     DISK,
@@ -21,16 +31,6 @@ from tests.plugins.small_clusters import (
     pod_lists,
     worlds_of,
 )
-
-from stowplan.api.affinity import Toleration, TopologySpreadConstraint
-from stowplan.api.node import Node
-from stowplan.api.pod import Pod
-from stowplan.framework.plugin import PluginContext, Skip
-from stowplan.framework.verdict import Code
-from stowplan.plugins.pod_topology_spread.plugin import PodTopologySpread
-from stowplan.testing.builders import HOSTNAME, node, pod, select, spread, taint, tolerate
-from stowplan.testing.properties import assert_rows_agree
-from stowplan.testing.running import by_name, prepare, run_filter
 
 WEB = select(app="web")
 PASS = None

@@ -5,9 +5,6 @@ from collections.abc import Iterable, Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.plugins.pod_topology_spread.test_filtering import FOUR, WEB, constraints_of, others, plugin, web
-from tests.plugins.pod_topology_spread.twin import Twin
-from tests.plugins.small_clusters import DISK, GONE, Setting, compiled, node_lists, pod_labels, pod_lists
 
 from stowplan.api.affinity import TopologySpreadConstraint
 from stowplan.api.meta import KubeObject, ObjectMeta
@@ -22,6 +19,9 @@ from stowplan.plugins.pod_topology_spread.plugin import PodTopologySpread
 from stowplan.testing.builders import HOSTNAME, node, pod, select, spread, taint, tolerate
 from stowplan.testing.properties import assert_rows_agree
 from stowplan.testing.running import run_score
+from tests.plugins.pod_topology_spread.test_filtering import FOUR, WEB, constraints_of, others, plugin, web
+from tests.plugins.pod_topology_spread.twin import Twin
+from tests.plugins.small_clusters import DISK, GONE, Setting, compiled, node_lists, pod_labels, pod_lists
 
 
 def service(name: str = "svc", **selector: str) -> Service:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.plugins.small_clusters import Setting
-
 from stowplan.api.affinity import TopologySpreadConstraint
 from stowplan.api.node import Node
 from stowplan.api.node_selectors import required_nodes
@@ -13,6 +11,7 @@ from stowplan.api.selectors import Operator, Requirement, Selector, compile_labe
 from stowplan.api.tolerations import first_untolerated
 from stowplan.goarith import log, round_scalar, trunc_div_scalar
 from stowplan.testing.builders import HOSTNAME
+from tests.plugins.small_clusters import Setting
 
 MISSING = "node(s) didn't match pod topology spread constraints (missing required label)"
 UNEVEN = "node(s) didn't match pod topology spread constraints"

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.sim.objects import NOW, sim_pod
 
 from stowplan.api.meta import Condition
 from stowplan.sim.cluster.pace import Pace
 from stowplan.sim.cluster.pod_life import Act, Home, Step, entered_of, next_step, stage_of
 from stowplan.sim.cluster.records import Image, ReadinessGate, SimPod
+from tests.sim.objects import NOW, sim_pod
 
 HOME = Home(host_address="172.16.0.2", pod_address="10.1.0.1")
 PACE = Pace(starting=2.0, spread=0.0, stopping=3.0, jobs=5.0)

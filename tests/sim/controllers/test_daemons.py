@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.sim.objects import NOW, sim_pod, template, workload
 
 from stowplan.api.affinity import Taint
 from stowplan.sim.cluster.records import SimPod
 from stowplan.sim.controllers.daemon_sets import by_node, daemon_pod, demand_of
 from stowplan.sim.controllers.daemons import Site, manage, roll
+from tests.sim.objects import NOW, sim_pod, template, workload
 
 NEW, OLD = {"controller-revision-hash": "new"}, {"controller-revision-hash": "old"}
 

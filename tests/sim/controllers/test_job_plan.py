@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.sim.objects import NOW, job, sim_pod
 
 from stowplan.sim.cluster.records import SimPod
 from stowplan.sim.controllers.indexes import read_indexes, write_indexes
@@ -20,6 +19,7 @@ from stowplan.sim.controllers.job_plan import (
     step_of,
     wish_of,
 )
+from tests.sim.objects import NOW, job, sim_pod
 
 
 def wish(**spec: Any) -> Wish:

@@ -4,8 +4,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.sim.objects import template, workload
-from tests.sim.scene import Scene, simulated
 
 from stowplan.client.errors import TooManyRequests
 from stowplan.client.paths import (
@@ -19,6 +17,8 @@ from stowplan.client.paths import (
     REPLICA_SETS,
     Resource,
 )
+from tests.sim.objects import template, workload
+from tests.sim.scene import Scene, simulated
 
 Json = dict[str, Any]
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.sim.objects import NOW, claim, sim_pod, template, volume
 
 from stowplan.api.affinity import Taint, Toleration
 from stowplan.api.meta import time_text
@@ -17,6 +16,7 @@ from stowplan.sim.controllers.provisioning import made_volume, provisions, waits
 from stowplan.sim.controllers.revisions import deployment_annotations, revision_of
 from stowplan.sim.controllers.taint_eviction import stays_for
 from stowplan.sim.controllers.templates import HASH_LABEL, same_template, template_hash
+from tests.sim.objects import NOW, claim, sim_pod, template, volume
 
 Json = dict[str, Any]
 

@@ -3,9 +3,6 @@
 import asyncio
 from typing import Any
 
-from tests.sim.objects import claim, storage_class, template, volume
-from tests.sim.scene import Scene, simulated
-
 from stowplan.client.paths import (
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
@@ -17,6 +14,8 @@ from stowplan.client.paths import (
     STORAGE_CLASSES,
 )
 from stowplan.sim.cluster.pools import Devices, Pool
+from tests.sim.objects import claim, storage_class, template, volume
+from tests.sim.scene import Scene, simulated
 
 Json = dict[str, Any]
 

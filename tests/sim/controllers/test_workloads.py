@@ -3,9 +3,6 @@
 import asyncio
 from typing import Any
 
-from tests.sim.objects import job, storage_class, template, workload
-from tests.sim.scene import Scene, simulated
-
 from stowplan.client.paths import (
     DAEMON_SETS,
     DEPLOYMENTS,
@@ -20,6 +17,8 @@ from stowplan.client.paths import (
 )
 from stowplan.sim.cluster.inventory import CONTROLLER_REVISIONS
 from stowplan.sim.cluster.pace import Pace
+from tests.sim.objects import job, storage_class, template, workload
+from tests.sim.scene import Scene, simulated
 
 Json = dict[str, Any]
 
