@@ -108,8 +108,9 @@ def test_a_rejection_before_the_binding_is_told_and_tried_again(server: ApiServe
             await s.hands.create(node("n1"), pod("p", labels={"turnstile": ""}))
             await stopped(s, "p")
             turnstile.open.set()
-            want = ("FailedScheduling", "0/1 nodes are available: 1 the turnstile is stuck.")
+            want = ("FailedScheduling", "the turnstile is stuck")
             assert want == await s.hands.told("p", "FailedScheduling")
+            assert "Unschedulable" == (await s.hands.condition("p"))["reason"]
             await s.hands.bound("p")
             await s.agrees()
 

@@ -1,10 +1,15 @@
 """Important pods make room: victims, budgets, nominations, on an API server."""
 
 import asyncio
+from typing import Any
 
+import pytest
+
+from stowplan.daemon.evicting import Evictor
 from tests.daemon.api import ApiServer
+from tests.daemon.gatekeeping import CONFIGURATION, Guard, Turnstile
 from tests.daemon.objects import Json, node, pod
-from tests.daemon.scene import Scene, scene
+from tests.daemon.scene import Scene, scene, until
 
 
 def priority_class(scene: Scene, value: int, policy: str = "PreemptLowerPriority") -> Json:
@@ -155,5 +160,69 @@ def test_a_deleted_preemptor_leaves_no_nomination(server: ApiServer) -> None:
             await s.hands.bound("between", to="n1")
             await s.agrees()
             assert not s.scheduler.live.queue.nominations.by_node
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("label", "want"),
+    [
+        pytest.param("permit", "waiting on permit for pod: preempted", id="waits for permission"),
+        pytest.param(
+            "turnstile", 'running PreBind plugin "Turnstile": preempted by DefaultPreemption', id="is about to be bound"
+        ),
+    ],
+)
+def test_a_victim_that_is_not_bound_yet_steps_back_and_is_tried_again(server: ApiServer, label: str, want: str) -> None:
+    async def story() -> None:
+        async with scene(server, configuration=CONFIGURATION, plugins=[Guard, Turnstile]) as s:
+            classes = await prepared(s, 10, 100)
+            await s.hands.create(node("n1", cpu="1"))
+            await s.hands.create(pod("low", cpu="800m", labels={label: "wait"}, priorityClassName=classes[10]))
+
+            async def is_held() -> bool:
+                return any(assumed.pod.metadata.name == "low" for assumed in s.scheduler.live.cluster.assumed())
+
+            await until(is_held, "low is on its way")
+            await s.hands.create(pod("high", cpu="800m", priorityClassName=classes[100]))
+            await s.hands.bound("high", to="n1")
+            _, note = await s.hands.told("low", "Preempted")
+            assert note.endswith("on node n1 (in kube-scheduler memory).")
+            notes = [note for reason, note in await s.hands.events("low") if reason == "FailedScheduling"]
+            assert want == notes[0]
+
+            await s.hands.patch("Pod", "low", {"metadata": {"labels": {label: None}}})
+            await s.hands.create(node("n2", cpu="1"))
+            await s.hands.bound("low", to="n2")
+            await s.agrees()
+
+    asyncio.run(story())
+
+
+def test_a_preemptor_whose_victim_leaves_by_itself_is_not_left_waiting(
+    server: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        async with scene(server) as s:
+            classes = await prepared(s, 10, 100)
+            await s.hands.create(node("n1", cpu="1"), pod("low", cpu="800m", priorityClassName=classes[10]))
+            await s.hands.bound("low")
+            evict = Evictor._evict
+
+            async def evict_late(self: Evictor, *about: Any) -> bool:
+                await s.hands.delete("Pod", "low")
+
+                async def is_known() -> bool:
+                    return s.scheduler.live.queue.counts()["gated"] == 1
+
+                await until(is_known, "its end woke the preemptor, which may not be tried yet")
+                self._last_victims.clear()
+                return await evict(self, *about)
+
+            monkeypatch.setattr(Evictor, "_evict", evict_late)
+            await s.hands.create(pod("high", cpu="800m", priorityClassName=classes[100]))
+            await s.hands.bound("high", to="n1")
+            assert [] == [reason for reason, _ in await s.hands.events("low") if reason == "Preempted"]
+            await s.agrees()
 
     asyncio.run(story())

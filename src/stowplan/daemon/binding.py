@@ -14,13 +14,14 @@ from stowplan.client.status_patch import pod_status_patch
 from stowplan.columns.pods import PodInfo
 from stowplan.daemon.failing import Failure, patch_status, pod_failed
 from stowplan.daemon.live import DEFAULT_SCHEDULER_NAME, Live, reference
-from stowplan.daemon.permits import Permits
+from stowplan.daemon.permits import Permits, Preempted
 from stowplan.daemon.writing import PluginWriter
 from stowplan.framework.extender import ExtenderError
 from stowplan.framework.fit_error import fit_error_text
 from stowplan.framework.plugin import ApiFailure, Binding, PluginError
 from stowplan.framework.profile import Profile
 from stowplan.framework.runner import Rejected
+from stowplan.framework.verdict import Rejection
 from stowplan.framework.wake import Change, Kind, ObjectEvent
 from stowplan.queue.queued_pod import QueuedPod
 
@@ -66,14 +67,15 @@ class Binder:
         if preparing is None:
             return False
         task, reasons = preparing
+        if not reasons:
+            task.cancel()
         reasons.append(why)
-        task.cancel()
         return True
 
     async def _cycle(self, placement: Placement) -> None:
         live, profile = self._live, placement.profile
         try:
-            rejected = await self._bind(placement)
+            failure = await self._bind(placement)
         except (BindingError, ClientError, ApiFailure, ExtenderError, PluginError) as error:
             self._give_back(placement, Failure(message=str(error), error=True))
             return
@@ -81,8 +83,8 @@ class Binder:
             _LOG.exception("Binding %s to %s failed", placement.pod.key, placement.node_name)
             self._give_back(placement, Failure(message=f"{type(error).__name__}: {error}", error=True))
             return
-        if rejected is not None:
-            self._give_back(placement, rejection_failure(rejected))
+        if failure is not None:
+            self._give_back(placement, failure)
             return
         queued = placement.queued
         live.recorder.tell(
@@ -99,20 +101,17 @@ class Binder:
         for plugin in profile.post_binds:
             plugin.post_bind(placement.pod, placement.node_name)
 
-    async def _bind(self, placement: Placement) -> Rejected | None:
+    async def _bind(self, placement: Placement) -> Failure | None:
         live, pod, profile = self._live, placement.pod, placement.profile
         view = live.cluster.view()
         needed = [p for p in profile.pre_binds if p.pre_bind_needed(view, pod, placement.node_name, placement.plans)]
         waits = self._permits.is_waiting(pod.uid)
         if needed or waits:
             await self._expect(placement)
-        rejected = None
         if waits:
-            started = live.clock.monotonic()
-            rejected = await self._permits.wait(pod.uid)
-            live.telemetry.permit_wait("Unschedulable" if rejected else "Success", live.clock.monotonic() - started)
-        if rejected is not None:
-            return rejected
+            rejected = await self._wait(pod.uid)
+            if rejected is not None:
+                return rejection_failure(rejected)
         # no rejection can come any more for which an event that happens now would matter
         live.queue.done(pod.uid)
         binding = Binding(
@@ -125,11 +124,27 @@ class Binder:
             writer=self._writer,
         )
         if needed:
-            rejected = await self._prepare(placement, binding, needed)
-            if rejected is not None:
-                return rejected
+            why = await self._prepare(placement, binding, needed)
+            if why is not None:
+                # parity: told as it is and of nobody, since nothing that happens would lift it: it is tried again
+                return Failure(message=why.message)
         await self._write(placement, binding)
         return None
+
+    async def _wait(self, uid: str) -> Rejected | None:
+        """Why the pod did not get permission."""
+        clock, result = self._live.clock, "Success"
+        started = clock.monotonic()
+        try:
+            rejected = await self._permits.wait(uid)
+            if rejected is not None:
+                result = "Unschedulable"
+            return rejected
+        except Preempted as error:
+            result = "Error"
+            raise BindingError(f"waiting on permit for pod: {error}") from error
+        finally:
+            self._live.telemetry.permit_wait(result, clock.monotonic() - started)
 
     async def _expect(self, placement: Placement) -> None:
         """Tell others, such as an autoscaler, where the pod is about to go, since that may take a while."""
@@ -137,7 +152,7 @@ class Binder:
         patch = pod_status_patch((), old_nominated=pod.status.nominated_node_name, new_nominated=placement.node_name)
         await patch_status(self._live, pod, patch)
 
-    async def _prepare(self, placement: Placement, binding: Binding, needed: list[Any]) -> Rejected | None:
+    async def _prepare(self, placement: Placement, binding: Binding, needed: list[Any]) -> Rejection | None:
         task = asyncio.current_task()
         assert task is not None
         reasons: list[str] = []
@@ -148,13 +163,13 @@ class Binder:
                     why = await plugin.pre_bind(binding)
                 except (PluginError, ApiFailure, ClientError) as error:
                     raise BindingError(f'running PreBind plugin "{plugin.name}": {error}') from error
+                except asyncio.CancelledError:
+                    if not reasons:
+                        raise
+                    task.uncancel()
+                    raise BindingError(f'running PreBind plugin "{plugin.name}": {reasons[0]}') from None
                 if why is not None:
-                    return Rejected(plugin.name, why)
-        except asyncio.CancelledError:
-            if not reasons:
-                raise
-            task.uncancel()
-            raise BindingError(reasons[0]) from None
+                    return why
         finally:
             del self._preparing[placement.pod.uid]
         return None

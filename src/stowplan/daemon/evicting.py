@@ -59,21 +59,38 @@ class Evictor:
             ok = await self._evict(preemptor, node_name, last) and ok
             self._last_victims.pop(last.uid, None)
         self._keep_out(preemptor, False)
-        if not (ok and all(done)):
+        if not (ok and all(done)) or self._missed_the_end(preemptor, victims):
             self._live.queue.activate([preemptor], self._live.clock.now())
             self._live.work.set()
+
+    def _missed_the_end(self, preemptor: PodInfo, victims: Sequence[PodInfo]) -> bool:
+        """Whether the last event that could bring the preemptor back came while it was kept out.
+
+        Upstream leaves such a pod to the flush, five minutes later.
+        """
+        live = self._live
+        if any(live.cluster.placed_pod(victim.uid) is not None for victim in victims):
+            return False
+        queued = live.queue.get(preemptor.uid)
+        return queued is not None and queued.gated_by == DefaultPreemption.name
 
     async def _evict(self, preemptor: PodInfo, node_name: str, victim: PodInfo) -> bool:
         live = self._live
         scheduler = preemptor.cls.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
         note = f"Preempted by pod {preemptor.uid} on node {node_name}"
-        in_memory = self._permits.reject(victim.uid, DefaultPreemption.name, "preempted") or self._cancel_binding(
+        in_memory = self._permits.preempt(victim.uid, "preempted") or self._cancel_binding(
             victim.uid, f"preempted by {DefaultPreemption.name}"
         )
         if in_memory:
             note += " (in kube-scheduler memory)."
-        elif not await self._delete(victim, scheduler):
-            return False
+        else:
+            try:
+                await self._delete(victim, scheduler)
+            except NotFound:
+                return True  # it left by itself, and is not told of anything
+            except ClientError as error:
+                _LOG.warning("Victim %s could not be evicted: %s", victim.key, error)
+                return False
         live.recorder.tell(
             reference(victim.pod),
             controller=scheduler,
@@ -84,7 +101,8 @@ class Evictor:
         )
         return True
 
-    async def _delete(self, victim: PodInfo, scheduler: str) -> bool:
+    async def _delete(self, victim: PodInfo, scheduler: str) -> None:
+        """Say why in the victim's status, then delete it. Raises ClientError."""
         live, pod = self._live, victim.pod
         condition = Condition(
             type=DISRUPTION_TARGET,
@@ -94,16 +112,10 @@ class Evictor:
             message=f"{scheduler}: preempting to accommodate a higher priority pod",
         )
         conditions = with_condition(pod.status.conditions, condition, now=live.clock.now())
-        if not await patch_status(live, pod, pod_status_patch(pod.status.conditions, conditions)):
-            return False
-        try:
-            await live.writer.delete_pod(namespace=pod.namespace, name=pod.name)
-        except NotFound:
-            pass
-        except ClientError as error:
-            _LOG.warning("Victim %s could not be deleted: %s", pod.key, error)
-            return False
-        return True
+        patch = pod_status_patch(pod.status.conditions, conditions)
+        if patch is not None:
+            await live.writer.patch_pod_status(namespace=pod.namespace, name=pod.name, patch=patch)
+        await live.writer.delete_pod(namespace=pod.namespace, name=pod.name)
 
     async def _clear_weaker_nominations(self, preemptor: PodInfo, node_name: str) -> bool:
         """Less important pods that counted on the room are told that it is not theirs."""

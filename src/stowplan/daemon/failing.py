@@ -38,16 +38,19 @@ class Failure:
 def pod_failed(live: Live, queued: QueuedPod, failure: Failure) -> None:
     """Queue the pod again, and write the event and the condition."""
     latest = live.latest(queued.info.key)
-    if latest is None or latest.metadata.uid != queued.uid or latest.spec.node_name:
-        # it is gone, is another pod by now, or was bound by somebody else
-        live.queue.done(queued.uid)
+    if latest is not None and latest.metadata.uid != queued.uid:
+        live.queue.done(queued.uid)  # another pod of that name: what failed is no concern of its own
         return
-    now = live.clock.now()
-    info = live.cluster.compiler.compile(latest)
-    live.queue.park(queued, info, () if failure.error else failure.rejected_by, now)
-    live.work.set()
-    nominated = latest.status.nominated_node_name if failure.nominated is None else failure.nominated
-    live.queue.nominate(info, nominated)
+    if latest is None or latest.spec.node_name:
+        # parity: one that is gone, or was bound by somebody else, is not tried again, but its failure is told
+        latest = queued.info.pod
+        live.queue.done(queued.uid)
+    else:
+        info = live.cluster.compiler.compile(latest)
+        live.queue.park(queued, info, () if failure.error else failure.rejected_by, live.clock.now())
+        live.work.set()
+        nominated = latest.status.nominated_node_name if failure.nominated is None else failure.nominated
+        live.queue.nominate(info, nominated)
     live.recorder.tell(
         reference(latest),
         controller=latest.spec.scheduler_name or DEFAULT_SCHEDULER_NAME,

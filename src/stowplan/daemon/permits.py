@@ -17,6 +17,10 @@ from stowplan.framework.verdict import rejection
 LONGEST_WAIT: Final = 15 * 60.0
 
 
+class Preempted(Exception):
+    """Raised when a waiting pod had to make room: that is no rejection, so the pod is tried again after a pause."""
+
+
 @final
 @dataclass(slots=True, eq=False)
 class WaitingPod:
@@ -70,8 +74,16 @@ class Permits:
         waiting.verdict.set_result(Rejected(plugin, rejection(reason)))
         return True
 
+    def preempt(self, uid: str, reason: str) -> bool:
+        """A pod has to make room for another; says whether it was waiting."""
+        waiting = self._waiting.get(uid)
+        if waiting is None or waiting.verdict.done():
+            return False
+        waiting.verdict.set_exception(Preempted(reason))
+        return True
+
     async def wait(self, uid: str) -> Rejected | None:
-        """Why a pod may not be bound after all; None when it may, at once for one that nobody holds."""
+        """Why a pod may not be bound after all; None when it may, at once for one that nobody holds. Raises Preempted."""
         waiting = self._waiting.get(uid)
         if waiting is None:
             return None
