@@ -5,7 +5,7 @@ import base64
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,23 @@ CONFIGURATION: dict[str, Any] = {
 }
 
 
+def scheduler_command(*arguments: str) -> list[str]:
+    """How to start a scheduler."""
+    return [sys.executable, "-m", "stowplan", "scheduler", *arguments]
+
+
 @contextmanager
 def replica(
-    server: ApiServer, url: str, folder: Path, name: str, *, elects: bool = True
+    server: ApiServer,
+    url: str,
+    folder: Path,
+    name: str,
+    *,
+    elects: bool = True,
+    flags: Sequence[str] = ("--secure-port=0",),
+    more: Mapping[str, Any] | None = None,
 ) -> "Iterator[subprocess.Popen[bytes]]":
-    """A replica that talks to the server through a URL; it ends with the block."""
+    """A replica that talks to the server through a URL; `more` is configuration. It ends with the block."""
     kubeconfig, config, log = folder / f"{name}.kubeconfig", folder / f"{name}.json", folder / f"{name}.log"
     authority = base64.b64encode(server.authority).decode()
     kubeconfig.write_text(
@@ -48,8 +60,9 @@ def replica(
     kubeconfig.chmod(0o600)
     connection = {**CONFIGURATION["clientConnection"], "kubeconfig": str(kubeconfig)}
     election = {**CONFIGURATION["leaderElection"], "leaderElect": elects}
-    config.write_text(json.dumps({**CONFIGURATION, "clientConnection": connection, "leaderElection": election}))
-    command = [sys.executable, "-m", "stowplan", "scheduler", f"--config={config}", "--secure-port=0"]
+    told = {**CONFIGURATION, "clientConnection": connection, "leaderElection": election, **(more or {})}
+    config.write_text(json.dumps(told))
+    command = scheduler_command(f"--config={config}", *flags)
     with log.open("wb") as output:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:

@@ -82,7 +82,7 @@ def fed(options: MetricsOptions | None = None) -> SchedulerMetrics:
     metrics.device_allocation(PROFILE, "gpu.example.com", "success")
     metrics.client.attempt_done("POST", 201, 0.003)
     metrics.client.attempt_done("GET", 0, 0.1)
-    metrics.client.leading("kube-scheduler", True)
+    metrics.client.leading(True)
     return metrics
 
 

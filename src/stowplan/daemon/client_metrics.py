@@ -31,6 +31,8 @@ LEADING: Final = Definition(
     labels=("name",),
 )
 NO_ANSWER: Final = "<error>"
+ELECTION: Final = "kube-scheduler"
+"""parity: what the election is called, whatever its Lease is (makeLeaderElectionConfig in options.go)."""
 
 
 @final
@@ -48,6 +50,6 @@ class ClientMetrics:
         self._requests.of(str(code) if code else NO_ANSWER, method, self._host).add()
         self._seconds.of(method, self._host).observe(seconds)
 
-    def leading(self, lease: str, leads: bool) -> None:
-        """Whether this process holds a Lease."""
-        self._leading.of(lease).set(float(leads))
+    def leading(self, leads: bool) -> None:
+        """Whether this process holds the Lease."""
+        self._leading.of(ELECTION).set(float(leads))

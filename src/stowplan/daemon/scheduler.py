@@ -17,6 +17,7 @@ from stowplan.cycle.decide import Circumstances, decide
 from stowplan.cycle.explanation import Explanation, explain
 from stowplan.daemon.binding import Binder
 from stowplan.daemon.evicting import Evictor
+from stowplan.daemon.extenders import http_extenders
 from stowplan.daemon.following import Following
 from stowplan.daemon.handlers import NodeHandler, ObjectHandler, PodHandler
 from stowplan.daemon.live import BindingExtender, Live
@@ -55,6 +56,7 @@ class Scheduler:
         telemetry = telemetry or Silence()
         cluster = Cluster()
         self.following = Following(client, clock, rng)
+        self._http_extenders = http_extenders(configuration.extenders, cluster, clock)
         settings = QueueSettings(
             backoff=Backoff(configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds),
             most_unschedulable_seconds=most_unschedulable_seconds,
@@ -75,7 +77,7 @@ class Scheduler:
             recorder=EventRecorder(events_client, host=host, clock=clock, rng=rng),
             latest=self.following.pods.store.get,
             telemetry=telemetry,
-            extenders=extenders,
+            extenders=(*self._http_extenders, *extenders),
             percentage=configuration.percentage_of_nodes_to_score,
         )
         self.permits = Permits()
@@ -113,6 +115,11 @@ class Scheduler:
         finally:
             if self.live.tasks:
                 await asyncio.wait(set(self.live.tasks), timeout=DRAIN_SECONDS)
+
+    def close(self) -> None:
+        """Close what it keeps open besides its clients."""
+        for extender in self._http_extenders:
+            extender.close()
 
     def explain(self, key: str) -> Explanation | None:
         """Why a waiting pod goes nowhere, decided anew on the Cluster as it is; None for an unknown pod."""

@@ -138,7 +138,7 @@ class SecurePort:
         self._metrics.cache(len(live.cluster.view()), live.cluster.placed_count, assumed)
         self._metrics.running("binding", len(live.tasks))
         if self._elector is not None:
-            self._metrics.client.leading(self._elector.settings.name, self._elector.is_leader)
+            self._metrics.client.leading(self._elector.is_leader)
         return self._metrics.exposition()
 
     def _resources(self) -> bytes | None:
