@@ -8,14 +8,27 @@ from typing import Any
 
 import yaml
 
+from bench.devices import devices
+from bench.storage import storage
+
 SHAPES = Path(__file__).parent / "workloads" / "shapes.yaml"
 Document = dict[str, Any]
 
 
-def cases() -> dict[str, Document]:
-    """All cases by name."""
+def names() -> list[str]:
+    """All cases."""
+    return list(_shapes()["cases"])
+
+
+def case(name: str) -> Document:
+    """One case as a scenario."""
+    shapes = _shapes()
+    return scenario(name, shapes["cases"][name], shapes["templates"])
+
+
+def _shapes() -> Document:
     shapes: Document = yaml.safe_load(SHAPES.read_text())
-    return {name: scenario(name, case, shapes["templates"]) for name, case in shapes["cases"].items()}
+    return shapes
 
 
 def scenario(name: str, case: Document, templates: Document) -> Document:
@@ -24,6 +37,9 @@ def scenario(name: str, case: Document, templates: Document) -> Document:
     nodes = [node(i, case.get("zones", ())) for i in range(count)]
     namespaces = [namespace(n) for n in ("default", "sched-0", "sched-1")]
     services = [service(case["service"])] if "service" in case else []
+    wants = [storage(case["storage"])] if "storage" in case else []
+    wants += [devices(case["devices"])] if "devices" in case else []
+    made = [obj for want in wants for obj in want.cluster(nodes)]
     numbers = itertools.count()
     bound = [
         pod(f"init-{i}", templates[template], "sched-0", node_name=f"node-{i % count}")
@@ -33,7 +49,10 @@ def scenario(name: str, case: Document, templates: Document) -> Document:
     pending = [
         pod(f"measured-{i}", templates[template], "sched-1") for template, i in numbered(case["measured"], numbers)
     ]
-    return {"id": name, "objects": [*namespaces, *services, *nodes, *bound], "pending": pending}
+    made += [obj for want in wants for i, one in enumerate((*bound, *pending)) for obj in want.equip(i, one)]
+    document = {"id": name, "objects": [*namespaces, *services, *nodes, *made, *bound], "pending": pending}
+    configuration = [want.configuration for want in wants if want.configuration]
+    return {**document, "config": configuration[0]} if configuration else document
 
 
 def numbered(counts: dict[str, int], numbers: Iterator[int]) -> Iterator[tuple[str, int]]:

@@ -7,7 +7,7 @@ import pytest
 from stowplan.clock import FakeClock
 from stowplan.sim.benching import measure
 from stowplan.sim.scenario import ScenarioError
-from tests.sim.manifests import node, pod, scenario
+from tests.sim.manifests import Document, node, pod, scenario
 
 
 class TickingClock:
@@ -56,3 +56,34 @@ def test_nothing_to_place() -> None:
 def test_a_pod_of_another_scheduler_is_an_error() -> None:
     with pytest.raises(ScenarioError, match=r"^Pod default/p0: no profile for scheduler name 'other'$"):
         measure(line("a", pods=1, schedulerName="other"), TickingClock())
+
+
+def test_what_a_pod_reserved_is_gone_for_those_that_follow() -> None:
+    driver, names = "gpu.example.com", ["c0", "c1", "c2"]
+    api = "resource.k8s.io/v1"
+    pool = {"name": "a", "generation": 1, "resourceSliceCount": 1}
+    devices = [{"name": "gpu-0"}, {"name": "gpu-1"}]
+    request = {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}
+    objects: list[Document] = [
+        node("a"),
+        {"apiVersion": api, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}},
+        {
+            "apiVersion": api,
+            "kind": "ResourceSlice",
+            "metadata": {"name": "s"},
+            "spec": {"driver": driver, "nodeName": "a", "pool": pool, "devices": devices},
+        },
+        *(
+            {
+                "apiVersion": api,
+                "kind": "ResourceClaim",
+                "metadata": {"namespace": "default", "name": name, "uid": f"uid-{name}"},
+                "spec": {"devices": {"requests": [request]}},
+            }
+            for name in names
+        ),
+    ]
+    pending = [pod(f"p-{name}", resourceClaims=[{"name": "r", "resourceClaimName": name}]) for name in names]
+    measured = measure(json.dumps(scenario("s", *objects, pending=pending)).encode(), TickingClock())
+
+    assert (2, 1) == (measured.scheduled, measured.unschedulable)

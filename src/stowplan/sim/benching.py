@@ -14,6 +14,7 @@ from stowplan.composition import Setup, set_up
 from stowplan.cycle.decide import Circumstances, decide
 from stowplan.cycle.decision import Bind
 from stowplan.framework.memo import Memo
+from stowplan.framework.reserving import assume_and_reserve
 from stowplan.sim.replay import DEFAULT_SCHEDULER_NAME
 from stowplan.sim.scenario import ScenarioError, decode_scenario
 
@@ -71,7 +72,7 @@ def measure(line: bytes, clock: Clock, *, percentage: int | None = None) -> Meas
 def _place(
     cluster: Cluster, pending: tuple[Pod, ...], setup: Setup, clock: Clock, percentage: int | None
 ) -> list[float]:
-    """Place pods; returns how long each took, decision and assumption included."""
+    """Place pods; returns how long each took, decision, assumption and reservation included."""
     rng = Random(SEED)  # noqa: S311 - chance among equals, repeatable
     memo = Memo()
     cursor = 0
@@ -87,7 +88,8 @@ def _place(
         decision, cursor = decide(cluster.view(), info, profile, given)
         for effect in decision.effects:
             if isinstance(effect, Bind):
-                cluster.assume(effect.pod, effect.node_name)
+                assert decision.trace.prepared is not None
+                assume_and_reserve(cluster, profile, effect.pod, effect.node_name, decision.trace.prepared.plans)
         times.append(clock.monotonic() - begun)
     return times
 

@@ -21,6 +21,7 @@ from stowplan.cycle.decide import Circumstances, decide
 from stowplan.cycle.decision import Bind, Decision, Evict, Nominate, Park, Trace
 from stowplan.framework.plugin import PluginError
 from stowplan.framework.profile import Profile
+from stowplan.framework.reserving import assume_and_reserve
 from stowplan.framework.runner import Rejected
 from stowplan.framework.wake import ObjectEvent
 from stowplan.queue.events import node_events, object_events, pod_events
@@ -127,9 +128,12 @@ class Stage:
         for effect in decision.effects:
             match effect:
                 case Bind(pod, node_name):
-                    self.cluster.assume(pod, node_name)
+                    assert decision.trace.prepared is not None
                     self.nominations.remove(pod.uid)
-                    self._reserve(decision, pod, node_name, profile)
+                    plans = decision.trace.prepared.plans
+                    rejected = assume_and_reserve(self.cluster, profile, pod, node_name, plans)
+                    if rejected is not None:
+                        raise PluginError(rejected.why.message)
                 case Nominate(_, node_name):
                     room_on = node_name
                 case Evict(_, _, victims):
@@ -139,18 +143,6 @@ class Stage:
                 case Park(pod, plugins, _) if not room_on:
                     self.parked[pod.uid] = (pod, plugins)
         return room_on
-
-    def _reserve(self, decision: Decision, pod: PodInfo, node_name: str, profile: Profile) -> None:
-        prepared = decision.trace.prepared
-        assert prepared is not None
-        view = self.cluster.view()
-        for plugin in profile.reserves:
-            rejected = plugin.reserve(view, pod, node_name, prepared.plans)
-            if rejected is not None:
-                for other in reversed(profile.reserves):
-                    other.unreserve(view, pod, node_name, prepared.plans)
-                self.cluster.forget(pod.uid)
-                raise PluginError(rejected.message)
 
     def play(self, event: Event) -> list[str] | None:
         """Apply an event and name the parked pods it wakes; None when it cannot happen any more."""

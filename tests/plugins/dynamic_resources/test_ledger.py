@@ -74,32 +74,50 @@ def test_what_was_reserved_in_vain_is_free_again() -> None:
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["put", "drop", "signal", "settle"]), st.integers(0, 2), st.integers(0, 3)), max_size=12
+    st.tuples(
+        st.sampled_from(["put", "drop", "signal", "settle", "assume", "restore", "look"]),
+        st.integers(0, 2),
+        st.integers(0, 3),
+    ),
+    max_size=16,
 )
 
 
 @given(STEPS)
 def test_the_counts_are_those_of_all_claims_and_reservations(steps: list[tuple[str, int, int]]) -> None:
     objects, ledger = ObjectStore(), Ledger()
-    for what, which, device in steps:
-        one = claim(name=f"c{which}", allocation=allocation(("a", str(device))) if device else None)
+    for version, (what, which, device) in enumerate(steps, 1):
+        held = allocation(("a", str(device))) if device else None
+        one = claim(name=f"c{which}", allocation=held, version=version)
         if what == "put":
             objects.put(one)
         elif what == "drop":
             objects.drop(ResourceClaim, one.key)
+        elif what == "assume":
+            ledger.assume(objects, one)
+        elif what == "restore":
+            ledger.restore(one.key)
         elif what == "signal" and one.uid not in ledger.in_flight:
             ledger.signal(one.uid, allocation(("a", str(device))))
         elif what == "settle":
             ledger.settle(one.uid)
-        got = ledger.state(objects, shares_apart=True)
-        want = AllocatedState()
-        for stored in objects.all(ResourceClaim).values():
-            if stored.status.allocation is not None:
-                want.add(stored.status.allocation)
-        for given_away in ledger.in_flight.values():
-            want.add(given_away)
+        elif what == "look":
+            want = AllocatedState()
+            for found in [ledger.find(objects, f"default/c{number}") for number in range(3)]:
+                if found is not None and found.status.allocation is not None:
+                    want.add(found.status.allocation)
+            for given_away in ledger.in_flight.values():
+                want.add(given_away)
 
-        assert want.whole == got.whole
+            assert want.whole == ledger.state(objects, shares_apart=True).whole
+
+
+def test_another_cluster_is_another_book() -> None:
+    ledger, before, after = Ledger(), ObjectStore(), ObjectStore()
+    before.put(claim(allocation=GIVEN))
+    after.put(claim(name="other"))
+
+    assert [True, False] == [ledger.state(objects, shares_apart=True).in_use(DEVICE) for objects in (before, after)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(1, 4)), max_size=6))

@@ -65,14 +65,19 @@ def wanted_resources(requests: Mapping[str, int]) -> dict[str, int]:
     return {name: amount for name, amount in requests.items() if amount and is_dra_extended(name)}
 
 
+def owner_of(claim: ResourceClaim) -> str:
+    """Return the uid of the pod whose extended resources a claim stands for; empty for other claims."""
+    if claim.metadata.annotations.get(ANNOTATION) != "true":
+        return ""
+    return next((owner.uid for owner in claim.metadata.owner_references if owner.controller), "")
+
+
 def existing_claim(pod: Pod, claims: Iterable[ResourceClaim]) -> ResourceClaim | None:
     """Return the claim that an earlier attempt left behind."""
     for claim in claims:
-        if claim.metadata.annotations.get(ANNOTATION) != "true":
-            continue
-        for owner in claim.metadata.owner_references:
-            if owner.name == pod.name and owner.controller and owner.uid == pod.uid:
-                return claim
+        owners = claim.metadata.owner_references
+        if owner_of(claim) == pod.uid and any(owner.name == pod.name for owner in owners if owner.controller):
+            return claim
     return None
 
 

@@ -18,7 +18,6 @@ from stowplan.plugins.dynamic_resources.claims import claims_of
 from stowplan.plugins.dynamic_resources.errors import ClaimError
 from stowplan.plugins.dynamic_resources.extended import (
     classes_by_resource,
-    existing_claim,
     new_claim,
     wanted_resources,
 )
@@ -49,7 +48,7 @@ class Planner:
         served = any(name in by_resource for name in resources)
         claims = [*users]
         if served:
-            claims.append(existing_claim(pod.pod, self._ledger.all(view.objects)) or new_claim(pod.pod))
+            claims.append(self._ledger.made_for(view.objects, pod.pod) or new_claim(pod.pod))
         if not claims:
             return SKIP
         for i, claim in enumerate(claims):
