@@ -71,7 +71,7 @@ def fed(options: MetricsOptions | None = None) -> SchedulerMetrics:
     metrics.rejected("NodeResourcesFit", PROFILE, -1)
     metrics.cache(nodes=5, pods=6, assumed=7)
     metrics.plugin("NodeName", "Filter", "Success", 0.00001)
-    metrics.evaluation("NodeName", "Filter", PROFILE)
+    metrics.evaluation("NodeName", "Filter", PROFILE, 3)
     metrics.hint("NodeName", "NodeAdd", "Queue", 0.00002)
     metrics.in_flight("NodeAdd", 1)
     metrics.running("binding", 1)

@@ -111,6 +111,88 @@ def test_the_secure_port_is_that_of_the_running_process(server: ApiServer, tmp_p
     asyncio.run(story())
 
 
+PRIORITY_CLASS: Json = {
+    "apiVersion": "scheduling.k8s.io/v1",
+    "kind": "PriorityClass",
+    "metadata": {"name": "process-high"},
+    "value": 1000,
+}
+COUNTED = (
+    *(
+        f'scheduler_framework_extension_point_duration_seconds_count{{extension_point="{point}",'
+        f'profile="default-scheduler",status="{status}"}}'
+        for point, status in (
+            ("Reserve", "Success"),
+            ("Permit", "Success"),
+            ("PreBindPreFlight", "Skip"),
+            ("PreBind", "Success"),
+            ("Bind", "Success"),
+            ("PostBind", "Success"),
+        )
+    ),
+    *(
+        f'scheduler_plugin_evaluation_total{{extension_point="{point}",plugin="{plugin}",profile="default-scheduler"}}'
+        for point, plugin in (
+            ("PreFilter", "NodeResourcesFit"),
+            ("Filter", "NodeName"),
+            ("Filter", "NodeResourcesFit"),
+            ("PreScore", "NodeResourcesFit"),
+            ("Score", "ImageLocality"),
+        )
+    ),
+    *(
+        f'scheduler_event_handling_duration_seconds_count{{event="{event}"}}'
+        for event in (
+            "NodeAdd",
+            "NodeUpdateNodeLabel",
+            "NodeDelete",
+            "UnschedulablePodAdd",
+            "UnschedulablePodUpdate",
+            "AssignedPodAdd",
+            "AssignedPodUpdate",
+            "AssignedPodDelete",
+        )
+    ),
+    'scheduler_preemption_goroutines_execution_total{result="success"}',
+    'scheduler_queue_incoming_pods_total{event="UnschedulablePodAdd",queue="active"}',
+    'scheduler_unschedulable_pods{plugin="NodeResourcesFit",profile="default-scheduler"}',
+)
+"""Series that kube-scheduler v1.36.4 has after such a story."""
+
+
+def test_what_was_done_is_counted(server: ApiServer, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with administrator(server) as hands:
+            (port,) = free_ports(1)
+            with replica(server, server.url, tmp_path, "one", elects=False, flags=[f"--secure-port={port}"]):
+                await hands.create(PRIORITY_CLASS, *(node(f"n{i}", cpu="1") for i in (1, 2, 3)))
+                await hands.create(pod("p", cpu="600m"))
+                await hands.bound("p")
+                await hands.patch("Node", "n1", {"metadata": {"labels": {"a": "b"}}})
+                await hands.create(pod("q", cpu="600m"), pod("r", cpu="600m"))
+                await hands.bound("q")
+                await hands.bound("r")
+                await hands.create(pod("high", cpu="600m", priorityClassName=PRIORITY_CLASS["metadata"]["name"]))
+                await hands.bound("high")
+                await hands.create(pod("late", cpu="600m"))
+                await hands.unschedulable("late")
+                await hands.create(node("n4", cpu="500m"))
+                await hands.delete("Node", "n4")
+                got: list[str] = []
+
+                async def is_counted() -> bool:
+                    _, text = await asyncio.to_thread(asked, port, "/metrics", server.admin_token)
+                    series = (line.rpartition(" ") for line in text.splitlines())
+                    got[:] = [name for name, _, value in series if value != "0.0"]
+                    return not {*COUNTED} - {*got}
+
+                with contextlib.suppress(AssertionError):  # the comparison says better what is missing
+                    await until(is_counted, "all is counted", within=5)
+                assert [] == sorted({*COUNTED} - {*got})
+
+    asyncio.run(story())
+
+
 def test_a_replica_that_waits_serves_too(server: ApiServer, tmp_path: Path) -> None:
     async def story() -> None:
         async with administrator(server) as hands:

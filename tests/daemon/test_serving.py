@@ -245,7 +245,7 @@ def test_statusz_and_flagz() -> None:
         _, text = await client.ask("/statusz")
         assert text.startswith("\nkube-scheduler statusz\n")
         assert "\nBinary version  1.36.4\nEmulation version  1.36\n" in text
-        assert "\nPaths  /configz /flagz /healthz /livez /metrics /readyz /statusz\n" in text
+        assert "\nPaths  /configz /flagz /healthz /livez /metrics /readyz\n" in text
         _, text = await client.ask("/statusz", headers={"Accept": "application/json"})
         assert ("Statusz", "1.36.4") == (json.loads(text)["kind"], json.loads(text)["binaryVersion"])
         _, text = await client.ask("/flagz")

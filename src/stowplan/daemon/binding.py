@@ -14,7 +14,8 @@ from stowplan.client.status_patch import pod_status_patch
 from stowplan.columns.pods import PodInfo
 from stowplan.daemon.failing import Failure, patch_status, pod_failed
 from stowplan.daemon.live import DEFAULT_SCHEDULER_NAME, Live, reference
-from stowplan.daemon.permits import Permits, Preempted
+from stowplan.daemon.permits import Permits, PreemptedError
+from stowplan.daemon.stopwatch import Stopwatch
 from stowplan.daemon.writing import PluginWriter
 from stowplan.framework.extender import ExtenderError
 from stowplan.framework.fit_error import fit_error_text
@@ -98,13 +99,16 @@ class Binder:
         live.telemetry.attempt("scheduled", profile.name, live.clock.monotonic() - placement.started)
         since = live.clock.now() - (queued.first_tried_at or queued.queued_at)
         live.telemetry.scheduled(queued.attempts, since, queued.flushed)
-        for plugin in profile.post_binds:
-            plugin.post_bind(placement.pod, placement.node_name)
+        with Stopwatch(live.telemetry, profile.name, live.clock).timing("PostBind"):
+            for plugin in profile.post_binds:
+                plugin.post_bind(placement.pod, placement.node_name)
 
     async def _bind(self, placement: Placement) -> Failure | None:
         live, pod, profile = self._live, placement.pod, placement.profile
         view = live.cluster.view()
+        watch = Stopwatch(live.telemetry, profile.name, live.clock)
         needed = [p for p in profile.pre_binds if p.pre_bind_needed(view, pod, placement.node_name, placement.plans)]
+        watch.ended("PreBindPreFlight", "Success" if needed else "Skip")
         waits = self._permits.is_waiting(pod.uid)
         if needed or waits:
             await self._expect(placement)
@@ -123,12 +127,13 @@ class Binder:
             pod_exists=lambda: live.latest(pod.key) is not None,
             writer=self._writer,
         )
-        if needed:
-            why = await self._prepare(placement, binding, needed)
-            if why is not None:
-                # parity: told as it is and of nobody, since nothing that happens would lift it: it is tried again
-                return Failure(message=why.message)
-        await self._write(placement, binding)
+        with watch.timing("PreBind"):
+            why = await self._prepare(placement, binding, needed) if needed else None
+        if why is not None:
+            # parity: told as it is and of nobody, since nothing that happens would lift it: it is tried again
+            return Failure(message=why.message)
+        with watch.timing("Bind"):
+            await self._write(placement, binding)
         return None
 
     async def _wait(self, uid: str) -> Rejected | None:
@@ -140,7 +145,7 @@ class Binder:
             if rejected is not None:
                 result = "Unschedulable"
             return rejected
-        except Preempted as error:
+        except PreemptedError as error:
             result = "Error"
             raise BindingError(f"waiting on permit for pod: {error}") from error
         finally:
@@ -160,7 +165,7 @@ class Binder:
         try:
             for plugin in needed:
                 try:
-                    why = await plugin.pre_bind(binding)
+                    why: Rejection | None = await plugin.pre_bind(binding)
                 except (PluginError, ApiFailure, ClientError) as error:
                     raise BindingError(f'running PreBind plugin "{plugin.name}": {error}') from error
                 except asyncio.CancelledError:

@@ -51,6 +51,7 @@ class Evictor:
 
     async def _evict_all(self, preemptor: PodInfo, node_name: str, victims: Sequence[PodInfo]) -> None:
         """All victims but one at the same time, then the last, whose end brings the preemptor back."""
+        started = self._live.clock.monotonic()
         ok = await self._clear_weaker_nominations(preemptor, node_name)
         *others, last = victims
         done = await asyncio.gather(*(self._evict(preemptor, node_name, victim) for victim in others))
@@ -59,7 +60,9 @@ class Evictor:
             ok = await self._evict(preemptor, node_name, last) and ok
             self._last_victims.pop(last.uid, None)
         self._keep_out(preemptor, False)
-        if not (ok and all(done)) or self._missed_the_end(preemptor, victims):
+        ok = ok and all(done)
+        self._live.telemetry.evicted("success" if ok else "error", self._live.clock.monotonic() - started)
+        if not ok or self._missed_the_end(preemptor, victims):
             self._live.queue.activate([preemptor], self._live.clock.now())
             self._live.work.set()
 

@@ -32,24 +32,33 @@ class PodHandler:
 
     def on_add(self, obj: Pod, initial: bool) -> None:  # noqa: ARG002 - the informer's contract
         """A pod came."""
-        self._live.apply(lambda: self._guarded(obj, lambda: self._added(obj)))
+        self._live.apply(lambda: self._guarded(obj, "Add", lambda: self._added(obj)))
 
     def on_update(self, old: Pod, new: Pod) -> None:
         """A pod changed."""
-        self._live.apply(lambda: self._guarded(new, lambda: self._updated(old, new)))
+        self._live.apply(lambda: self._changed(old, new))
 
     def on_delete(self, obj: Pod) -> None:
         """A pod went."""
-        self._live.apply(lambda: self._guarded(obj, lambda: self._deleted(obj)))
+        self._live.apply(lambda: self._guarded(obj, "Delete", lambda: self._deleted(obj)))
 
-    def _guarded(self, pod: Pod, change: Callable[[], None]) -> None:
+    def _guarded(self, pod: Pod, what: str, change: Callable[[], None]) -> None:
         started = self._live.clock.monotonic()
         try:
             change()
         except QuantityError as error:
             # the API server lets no such pod in; should one come all the same, the others must not suffer
             _LOG.error("Pod %s cannot be read and is left alone: %s", pod.key, error)
-        self._live.telemetry.event("Pod", self._live.clock.monotonic() - started)
+        kind = Kind.ASSIGNED_POD if pod.spec.node_name else Kind.UNSCHEDULED_POD
+        self._live.telemetry.event(f"{kind}{what}", self._live.clock.monotonic() - started)
+
+    def _changed(self, old: Pod, new: Pod) -> None:
+        if old.spec.node_name or not new.spec.node_name:
+            self._guarded(new, "Update", lambda: self._updated(old, new))
+            return
+        self._guarded(new, "Add", lambda: self._placed(new))
+        if self._live.handles(old):
+            self._guarded(old, "Delete", lambda: self._live.queue.delete(self._live.cluster.compiler.compile(old)))
 
     def _added(self, pod: Pod) -> None:
         live = self._live
@@ -71,10 +80,6 @@ class PodHandler:
                 self._evictor.victim_left(after.uid)
             if before is not None:
                 self._move(pod_events(before, after, assigned=True))
-        elif new.spec.node_name:
-            self._placed(new)
-            if live.handles(old):
-                live.queue.delete(live.cluster.compiler.compile(old))
         elif live.handles(old):
             self._updated_waiting(old, new)
 
@@ -155,13 +160,13 @@ class NodeHandler:
         except QuantityError as error:
             _LOG.error("Node %s cannot be read and keeps its last state: %s", new.name, error)
             return
+        updating = self._live.clock.monotonic() - started
         for event in node_events(old, new):
-            self._live.queue.move_all(event, self._live.clock.now())
-        self._live.telemetry.event("NodeAdd" if old is None else "NodeUpdate", self._live.clock.monotonic() - started)
+            move_and_tell(self._live, event, updating)
 
     def _gone(self, node: Node) -> None:
         for event in node_events(node, None):
-            self._live.queue.move_all(event, self._live.clock.now())
+            move_and_tell(self._live, event)
         self._live.cluster.remove_node(node.name)
 
 
@@ -194,4 +199,11 @@ class ObjectHandler:
 
     def _move(self, events: list[ObjectEvent]) -> None:
         for event in events:
-            self._live.queue.move_all(event, self._live.clock.now())
+            move_and_tell(self._live, event)
+
+
+def move_and_tell(live: Live, event: ObjectEvent, updating: float = 0.0) -> None:
+    """Wake whom the event may help; that took as long as it took, on top of what went before."""
+    started = live.clock.monotonic()
+    live.queue.move_all(event, live.clock.now())
+    live.telemetry.event(event.label, updating + live.clock.monotonic() - started)

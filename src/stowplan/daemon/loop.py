@@ -16,6 +16,7 @@ from stowplan.daemon.evicting import Evictor
 from stowplan.daemon.failing import Failure, pod_failed
 from stowplan.daemon.live import DEFAULT_SCHEDULER_NAME, Live, reference
 from stowplan.daemon.permits import Permits
+from stowplan.daemon.stopwatch import Stopwatch, status_of, tell_evaluations
 from stowplan.daemon.writing import PluginWriter
 from stowplan.framework.memo import Memo
 from stowplan.framework.plugin import ApiFailure, PluginError, Wait
@@ -97,6 +98,7 @@ class SchedulingLoop:
         try:
             decision = await self._decide(pod, profile)
             live.telemetry.algorithm(live.clock.monotonic() - started)
+            tell_evaluations(live.telemetry, profile, decision.trace)
             self._perform(decision, queued, profile, started)
         except PluginError as error:
             self._failed(queued, profile, Failure(message=str(error), error=True), started)
@@ -179,8 +181,14 @@ class SchedulingLoop:
         live = self._live
         live.cluster.assume(placement.pod, placement.node_name)
         live.queue.nominations.remove(placement.pod.uid)
+        watch = Stopwatch(live.telemetry, placement.profile.name, live.clock)
         try:
-            rejected = self._reserve(placement) or self._permit(placement)
+            rejected = self._reserve(placement)
+            watch.ended("Reserve", status_of(rejected))
+            if rejected is None:
+                rejected = self._permit(placement)
+                waits = self._permits.is_waiting(placement.pod.uid)
+                watch.ended("Permit", "Wait" if waits else status_of(rejected))
         except Exception:
             give_back(live, placement)
             raise

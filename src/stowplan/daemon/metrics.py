@@ -145,9 +145,9 @@ class SchedulerMetrics:
         """One plugin ran; upstream tells that of one pod in ten."""
         self._plugins.of(plugin, point, status).observe(seconds)
 
-    def evaluation(self, plugin: str, point: str, profile: str) -> None:
-        """One plugin was asked: at PreFilter, Filter, PreScore or Score."""
-        self._evaluations.of(plugin, point, profile).add()
+    def evaluation(self, plugin: str, point: str, profile: str, times: int) -> None:
+        """A plugin was asked: about a pod at PreFilter, PreScore and Score, about nodes at Filter."""
+        self._evaluations.of(plugin, point, profile).add(times)
 
     def hint(self, plugin: str, event: str, answer: str, seconds: float) -> None:
         """A plugin said whether an event may help a pod: Queue, QueueSkip or Error."""

@@ -17,7 +17,7 @@ from stowplan.framework.verdict import rejection
 LONGEST_WAIT: Final = 15 * 60.0
 
 
-class Preempted(Exception):
+class PreemptedError(Exception):
     """Raised when a waiting pod had to make room: that is no rejection, so the pod is tried again after a pause."""
 
 
@@ -79,11 +79,14 @@ class Permits:
         waiting = self._waiting.get(uid)
         if waiting is None or waiting.verdict.done():
             return False
-        waiting.verdict.set_exception(Preempted(reason))
+        waiting.verdict.set_exception(PreemptedError(reason))
         return True
 
     async def wait(self, uid: str) -> Rejected | None:
-        """Why a pod may not be bound after all; None when it may, at once for one that nobody holds. Raises Preempted."""
+        """Why a pod may not be bound after all; None when it may. Raises PreemptedError.
+
+        One that nobody holds may at once.
+        """
         waiting = self._waiting.get(uid)
         if waiting is None:
             return None

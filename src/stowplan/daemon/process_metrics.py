@@ -36,6 +36,7 @@ FEATURES: Final = Definition(
     stability="BETA",
     labels=("name", "stage"),
 )
+GO_ARCHITECTURES: Final = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64"}
 GENERALLY_AVAILABLE: Final = frozenset(
     {
         "DRAAdminAccess",
@@ -65,7 +66,7 @@ def tell_build(instruments: Instruments) -> None:
         "minor": minor,
         "git_version": UPSTREAM_VERSION,
         "compiler": platform.python_implementation().lower(),
-        "platform": f"{platform.system()}/{platform.machine()}".lower(),
+        "platform": f"{platform.system().lower()}/{GO_ARCHITECTURES.get(platform.machine(), platform.machine())}",
     }
     instruments.values(BUILD).of(*(values.get(label, "") for label in BUILD.labels)).set(1)
     instruments.values(OWN_BUILD).of(__version__, platform.python_version()).set(1)

@@ -22,7 +22,8 @@ _VERSION: Final = "config.k8s.io/v1beta1"
 
 def statusz(*, started: float, now: float, paths: Iterable[str], as_json: bool) -> bytes:
     """Versions, age and paths of this process."""
-    listed = sorted({path for path in paths if path.count("/") == 1})
+    # parity: the page does not list itself
+    listed = sorted({path for path in paths if path.count("/") == 1} - {"/statusz"})
     binary = UPSTREAM_VERSION.removeprefix("v")
     since = datetime.fromtimestamp(started, UTC)
     if as_json:

@@ -16,6 +16,12 @@ class Telemetry(Protocol):
     def point(self, point: str, status: str, profile: str, seconds: float) -> None:
         """The plugins of an extension point ran."""
 
+    def evaluation(self, plugin: str, point: str, profile: str, times: int) -> None:
+        """A plugin was asked: about a pod at PreFilter, PreScore and Score, about nodes at Filter."""
+
+    def evicted(self, result: str, seconds: float) -> None:
+        """The victims of one preemption were evicted (success), or some could not be (error)."""
+
     def scheduled(self, attempts: int, sli_seconds: float, flushed: bool) -> None:
         """A pod was bound, after so many attempts and so long since it was first tried."""
 
@@ -55,6 +61,12 @@ class Silence:
         """Not kept."""
 
     def point(self, point: str, status: str, profile: str, seconds: float) -> None:
+        """Not kept."""
+
+    def evaluation(self, plugin: str, point: str, profile: str, times: int) -> None:
+        """Not kept."""
+
+    def evicted(self, result: str, seconds: float) -> None:
         """Not kept."""
 
     def scheduled(self, attempts: int, sli_seconds: float, flushed: bool) -> None:
