@@ -12,7 +12,7 @@ from stowplan.apiserver.names import metadata_faults, name_faults, qualified_fau
     [
         ("pods", "web-1.a", True), ("pods", "Web", False), ("pods", "-a", False), ("pods", "a" * 253, True),
         ("pods", "a" * 254, False), ("pods", "a..b", False), ("namespaces", "a.b", False), ("namespaces", "1a", True),
-        ("services", "1a", False), ("services", "a-1", True), ("roles.rbac.authorization.k8s.io", "system:a", True),
+        ("services", "1a", True), ("services", "a.b", False), ("roles.rbac.authorization.k8s.io", "system:a", True),
         ("roles.rbac.authorization.k8s.io", "a/b", False),
     ],
 )  # fmt: skip
@@ -38,9 +38,11 @@ def test_keys(key: str, fine: bool) -> None:
         pytest.param({"name": "a", "labels": {"k": "bad value"}}, ["metadata.labels"], id="a bad label value"),
         pytest.param({"name": "a", "annotations": {"k k": ""}}, ["metadata.annotations"], id="a bad annotation"),
         pytest.param({"name": "a", "annotations": {"k": "x" * 300_000}}, ["metadata.annotations"], id="too much text"),
-        pytest.param({"name": "a", "finalizers": ["b b"]}, ["metadata.finalizers[0]"], id="a bad finalizer"),
+        pytest.param({"name": "a", "finalizers": ["b b"]}, ["metadata.finalizers[0]"] * 2, id="a bad finalizer"),
+        pytest.param({"name": "a", "finalizers": ["mine"]}, ["metadata.finalizers[0]"], id="a finalizer of nobody"),
+        pytest.param({"name": "a", "finalizers": ["orphan"]}, [], id="the garbage collector's finalizer"),
         pytest.param({"name": "a", "ownerReferences": [{"kind": "K", "apiVersion": "v1", "name": "n"}]},
-                     ["metadata.ownerReferences[0].uid"], id="an owner without identity"),
+                     ["metadata.ownerReferences.uid"], id="an owner without identity"),
         pytest.param({"name": "a", "ownerReferences": [
             {"kind": "K", "apiVersion": "v1", "name": "n", "uid": str(number), "controller": True}
             for number in range(2)]}, ["metadata.ownerReferences"], id="two controllers"),

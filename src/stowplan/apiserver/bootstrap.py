@@ -38,7 +38,15 @@ def seeds(port: int, authority_pem: str) -> list[Seed]:
         found.append(("", "serviceaccounts", name, {"metadata": {"name": "default"}}))
     authentication = {
         "metadata": {"name": "extension-apiserver-authentication"},
-        "data": {"client-ca-file": authority_pem},
+        "data": {
+            "client-ca-file": authority_pem,
+            # delegates wait for these; no certificate has the name, so nobody can speak for others
+            "requestheader-client-ca-file": authority_pem,
+            "requestheader-allowed-names": '["front-proxy-client"]',
+            "requestheader-username-headers": '["X-Remote-User"]',
+            "requestheader-group-headers": '["X-Remote-Group"]',
+            "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+        },
     }
     found.append(("", "configmaps", "kube-system", authentication))
     return found

@@ -25,6 +25,7 @@ EVENTS = "events"
 CUSTOM_DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 DISRUPTION_BUDGETS = "poddisruptionbudgets.policy"
 PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
+RUNTIME_CLASSES = "runtimeclasses.node.k8s.io"
 STORAGE_CLASSES = "storageclasses.storage.k8s.io"
 
 

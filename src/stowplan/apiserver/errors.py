@@ -137,9 +137,11 @@ def no_such_path() -> ApiError:
     return ApiError(404, "the server could not find the requested resource")
 
 
-def already_exists(subject: Subject) -> ApiError:
-    """An object of this name exists."""
+def already_exists(subject: Subject, *, leaving: bool = False) -> ApiError:
+    """An object of this name exists, perhaps not for long."""
     message = f'{subject.qualified} "{subject.name}" already exists'
+    if leaving:
+        message = f"object is being deleted: {message}"
     return ApiError(409, message, reason="AlreadyExists", subject=subject)
 
 

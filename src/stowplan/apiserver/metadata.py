@@ -137,6 +137,6 @@ def bump_generation(call: Call, value: dict[str, Any], old: dict[str, Any]) -> N
 def parse_version(text: str, field: str = "resourceVersion") -> int:
     """A resource version as a number."""
     if not text.isascii() or not text.isdecimal() or len(text) > 19:
-        cause = invalid_value(field, text, "strconv.ParseUint: parsing: invalid syntax")
-        raise bad_request(f"{field}: {cause.message}")
+        cause = invalid_value(field, text, f'strconv.ParseUint: parsing "{text}": invalid syntax')
+        raise bad_request(f"invalid resource version: {field}: {cause.message}")
     return int(text)

@@ -44,9 +44,10 @@ LABEL_VALUE_TEXT = (
     "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 )
 ANNOTATIONS_LIMIT = 256 * 1024
+PLAIN_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+PORT_LETTERS = re.compile(r"^[-a-z0-9]+$")
 
-SHORT_LABEL_NAMES = frozenset({"namespaces"})
-SERVICE_NAMES = frozenset({"services"})
+SHORT_LABEL_NAMES = frozenset({"namespaces", "services"})
 PATH_NAMES = frozenset(
     {
         "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io",
@@ -62,20 +63,9 @@ def name_faults(storage: str, name: str) -> Iterator[str]:
         if name in (".", "..") or "/" in name or "%" in name:
             yield "may not be '.' or '..' or contain '/' or '%'"
     elif storage in SHORT_LABEL_NAMES:
-        if len(name) > 63:
-            yield "must be no more than 63 characters"
-        if not LABEL_1123.match(name):
-            yield LABEL_TEXT
-    elif storage in SERVICE_NAMES:
-        if len(name) > 63:
-            yield "must be no more than 63 characters"
-        if not LABEL_1035.match(name):
-            yield LABEL_1035_TEXT
+        yield from label_name_faults(name)
     else:
-        if len(name) > 253:
-            yield "must be no more than 253 characters"
-        if not SUBDOMAIN.match(name):
-            yield SUBDOMAIN_TEXT
+        yield from subdomain_faults(name)
 
 
 def invalid_value(field: str, value: Any, why: str) -> Cause:
@@ -84,14 +74,24 @@ def invalid_value(field: str, value: Any, why: str) -> Cause:
     return Cause("FieldValueInvalid", f"Invalid value: {shown}: {why}", field)
 
 
+def forbidden_field(field: str, why: str) -> Cause:
+    """The cause `Forbidden`."""
+    return Cause("FieldValueForbidden", f"Forbidden: {why}", field)
+
+
+def duplicate(field: str, value: str) -> Cause:
+    """The cause `Duplicate value`."""
+    return Cause("FieldValueDuplicate", f'Duplicate value: "{value}"', field)
+
+
 def required(field: str, why: str = "") -> Cause:
     """The cause `Required value`."""
     return Cause("FieldValueRequired", f"Required value: {why}" if why else "Required value", field)
 
 
 def unsupported(field: str, value: Any, supported: tuple[str, ...]) -> Cause:
-    """The cause `Unsupported value`."""
-    listed = ", ".join(f'"{choice}"' for choice in sorted(supported))
+    """The cause `Unsupported value`; the choices are told in the order given."""
+    listed = ", ".join(f'"{choice}"' for choice in supported)
     return Cause("FieldValueNotSupported", f'Unsupported value: "{value}": supported values: {listed}', field)
 
 
@@ -100,6 +100,45 @@ def immutable(field: str, value: Any) -> Cause:
     shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     shown = f'"{shown}"' if isinstance(value, str) else shown
     return Cause("FieldValueInvalid", f"Invalid value: {shown}: field is immutable", field)
+
+
+def label_name_faults(name: str) -> Iterator[str]:
+    """What is wrong with a name that must be a label: a container's, a volume's, a host's."""
+    if len(name) > 63:
+        yield "must be no more than 63 characters"
+    if not LABEL_1123.match(name):
+        yield LABEL_TEXT
+
+
+def subdomain_faults(name: str) -> Iterator[str]:
+    """What is wrong with the name of an object that is referred to."""
+    if len(name) > 253:
+        yield "must be no more than 253 characters"
+    if not SUBDOMAIN.match(name):
+        yield SUBDOMAIN_TEXT
+
+
+def port_name_faults(name: str) -> Iterator[str]:
+    """What is wrong with the name of a port."""
+    if len(name) > 15:
+        yield "must be no more than 15 characters"
+    if not PORT_LETTERS.match(name):
+        yield "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
+    if not any("a" <= letter <= "z" for letter in name):
+        yield "must contain at least one letter (a-z)"
+    if "--" in name:
+        yield "must not contain consecutive hyphens"
+    if name.startswith("-") or name.endswith("-"):
+        yield "must not begin or end with a hyphen"
+
+
+def port_faults(field: str, port: object) -> Iterator[Cause]:
+    """What is wrong with a port that is a number or a name."""
+    if isinstance(port, str):
+        for why in port_name_faults(port):
+            yield invalid_value(field, port, why)
+    elif not isinstance(port, int) or not 1 <= port <= 65535:
+        yield invalid_value(field, port or 0, "must be between 1 and 65535, inclusive")
 
 
 def metadata_faults(storage: str, meta: Mapping[str, Any]) -> Iterator[Cause]:
@@ -121,17 +160,21 @@ def metadata_faults(storage: str, meta: Mapping[str, Any]) -> Iterator[Cause]:
         yield Cause("FieldValueTooLong", f"Too long: may not be more than {ANNOTATIONS_LIMIT} bytes",
                     "metadata.annotations")  # fmt: skip
     for index, finalizer in enumerate(meta.get("finalizers") or ()):
+        where = f"metadata.finalizers[{index}]"
         for why in qualified_faults(finalizer):
-            yield invalid_value(f"metadata.finalizers[{index}]", finalizer, why)
+            yield invalid_value(where, finalizer, why)
+        if "." not in storage and "/" not in finalizer and finalizer not in PLAIN_FINALIZERS:
+            yield invalid_value(where, finalizer, "name is neither a standard finalizer name nor is it fully qualified")
     yield from _owner_faults(meta.get("ownerReferences") or ())
 
 
 def _owner_faults(owners: Any) -> Iterator[Cause]:
     controllers = 0
-    for index, owner in enumerate(owners):
+    for owner in owners:
         for member in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(member):
-                yield required(f"metadata.ownerReferences[{index}].{member}", "must not be empty")
+                why = "version must not be empty" if member == "apiVersion" else "must not be empty"
+                yield invalid_value(f"metadata.ownerReferences.{member}", "", why)
         controllers += bool(owner.get("controller"))
     if controllers > 1:
         yield Cause("FieldValueInvalid", "Invalid value: Only one reference can have Controller set to true",

@@ -14,6 +14,7 @@ BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 SUFFIX_BY_POWER = {power: suffix for suffix, power in DECIMAL.items()}
 NANO = Decimal("1e-9")
+MILLI = Decimal("1e-3")
 LARGEST = Decimal(2**63 - 1)
 MAX_EXPONENT = 64
 """Beyond this an exponent is cut to the largest number anyway."""
@@ -38,6 +39,11 @@ def canonical(text: str) -> str:
         return _binary(int(number))
     exponent_form = bool(suffix) and suffix[0] in "eE" and suffix not in DECIMAL
     return _decimal(number, exponent_form=exponent_form)
+
+
+def thousandths(text: str) -> str:
+    """The quantity rounded up to thousandths."""
+    return _decimal(amount(text).quantize(MILLI, rounding=ROUND_UP), exponent_form=False)
 
 
 def total(texts: Sequence[str]) -> str:

@@ -82,7 +82,7 @@ def integer_parameter(query: Mapping[str, str], name: str) -> int | None:
     if not text:
         return None
     if not text.lstrip("-").isdecimal() or not text.isascii() or len(text) > 19:
-        raise bad_request(f'invalid value "{text}" for {name}: not a whole number')
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
     return int(text)
 
 

@@ -42,7 +42,7 @@ def spread(**members: Any) -> dict[str, Any]:
         pytest.param(with_container(resources={"limits": {"x.com/gpu": "500m"}}),
                      ["spec.containers[0].resources.limits[x.com/gpu]"], id="half a device"),
         pytest.param({"containers": [CONTAINER], "volumes": [{"name": "v", "emptyDir": {}, "hostPath": {}}]},
-                     ["spec.volumes[0]"], id="a volume of two kinds"),
+                     ["spec.volumes[0].hostPath"], id="a volume of two kinds"),
         pytest.param({"containers": [CONTAINER], "nodeSelector": {"a b": "c"}}, ["spec.nodeSelector"], id="a label"),
         pytest.param(spread(), [], id="a spread"),
         pytest.param(spread(maxSkew=0), ["spec.topologySpreadConstraints[0].maxSkew"], id="no skew"),
@@ -51,7 +51,7 @@ def spread(**members: Any) -> dict[str, Any]:
         pytest.param(spread(nodeTaintsPolicy="Guess"), ["spec.topologySpreadConstraints[0].nodeTaintsPolicy"],
                      id="an unknown policy"),
         pytest.param({"containers": [CONTAINER], "affinity": {"podAffinity": {TERM: [{}]}}},
-                     [f"spec.affinity.podAffinity.{TERM}[0].topologyKey"], id="affinity without a topology"),
+                     [f"spec.affinity.podAffinity.{TERM}[0].topologyKey"] * 3, id="affinity without a topology"),
         pytest.param({"containers": [CONTAINER], "affinity": {"nodeAffinity": {TERM: {"nodeSelectorTerms": []}}}},
                      [f"spec.affinity.nodeAffinity.{TERM}.nodeSelectorTerms"], id="affinity without a term"),
         pytest.param({"containers": [CONTAINER], "affinity": {"nodeAffinity": {TERM: {"nodeSelectorTerms": [

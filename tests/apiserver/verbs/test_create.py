@@ -261,7 +261,7 @@ def test_a_job_gets_a_selector_of_its_own() -> None:
         pytest.param(pod("x", containers=[{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1x"}}}]), 400,
                      "quantities must match the regular expression", id="a malformed quantity"),
         pytest.param(pod("x", restartPolicy="Sometimes"), 422,
-                     'Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"', id="an enum"),
+                     'Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"', id="an enum"),
         pytest.param(pod("x", tolerations=[{"operator": "Equal"}]), 422, "operator must be Exists when `key` is empty",
                      id="a toleration of nothing"),
     ],

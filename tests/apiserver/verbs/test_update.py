@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.apiserver.running import NODES, PODS, config_map, deployment, node, pod, running
+from tests.apiserver.running import NODES, PODS, STRATEGIC, config_map, deployment, node, pod, running
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
@@ -79,9 +79,21 @@ def test_the_main_address_does_not_write_the_status_nor_the_other_way_round() ->
 def test_what_stands_of_a_pod_cannot_be_changed(patch: dict[str, Any], want: str) -> None:
     async def story() -> None:
         async with running() as api:
-            await api.post(PODS, pod("a"))
+            await api.post(PODS, pod("a", tolerations=[{"key": "gpu", "operator": "Exists"}]))
             got = await api.patch(f"{PODS}/a", patch)
             assert (422, True) == (got.status, want in got.message), got.message
+
+    asyncio.run(story())
+
+
+def test_a_manifest_applied_again_does_not_lose_what_every_pod_tolerates() -> None:
+    async def story() -> None:
+        async with running() as api:
+            own = [{"key": "gpu", "operator": "Exists"}]
+            made = (await api.post(PODS, pod("a", tolerations=own))).json
+            # a client that knows only its manifest patches the list as a whole
+            got = await api.patch(f"{PODS}/a", {"spec": {"tolerations": own}}, STRATEGIC)
+            assert (200, made) == (got.status, got.json)
 
     asyncio.run(story())
 

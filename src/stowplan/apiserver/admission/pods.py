@@ -1,12 +1,13 @@
-"""What is added to every pod: priority, tolerations of failing nodes, the service account's name.
+"""What is added to every pod: priority, tolerations of failing nodes, the service account's name, its runtime's costs.
 
-Upstream: plugin/pkg/admission/{priority,defaulttolerationseconds,serviceaccount} (v1.36.4).
+Upstream: plugin/pkg/admission/{priority,defaulttolerationseconds,serviceaccount,runtimeclass} (v1.36.4).
 """
 
 from typing import Any
 
-from stowplan.apiserver.context import PRIORITY_CLASSES, Api
+from stowplan.apiserver.context import PRIORITY_CLASSES, RUNTIME_CLASSES, Api
 from stowplan.apiserver.errors import forbidden
+from stowplan.apiserver.quantities import amount
 from stowplan.apiserver.request import Call
 
 Json = dict[str, Any]
@@ -21,9 +22,11 @@ def admit_pod(api: Api, call: Call, pod: Json) -> None:
     """Complete a new pod."""
     spec = pod["spec"]
     _set_priority(api, call, pod["metadata"].get("name", ""), spec)
-    _tolerate_failing_nodes(spec)
+    tolerate_failing_nodes(spec)
     spec.setdefault("serviceAccountName", "default")
     spec.setdefault("serviceAccount", spec["serviceAccountName"])
+    if spec.get("runtimeClassName") or spec.get("overhead"):
+        _add_runtime(api, call, pod["metadata"].get("name", ""), spec)
 
 
 def _set_priority(api: Api, call: Call, name: str, spec: Json) -> None:
@@ -69,7 +72,8 @@ def _global_default(api: Api) -> Json | None:
     return best
 
 
-def _tolerate_failing_nodes(spec: Json) -> None:
+def tolerate_failing_nodes(spec: Json) -> None:
+    """Let a pod stay for a while on a node that fails, unless it says otherwise; also when it changes."""
     tolerations = spec.get("tolerations", [])
     added = [
         {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": TOLERATION_SECONDS}
@@ -81,3 +85,66 @@ def _tolerate_failing_nodes(spec: Json) -> None:
     ]
     if added:
         spec["tolerations"] = [*tolerations, *added]
+
+
+def _add_runtime(api: Api, call: Call, name: str, spec: Json) -> None:
+    """What the runtime class costs and where it runs."""
+    subject, named = call.resource.subject(name), spec.get("runtimeClassName")
+    found: Json = {}
+    if named:
+        entry = api.store.table(RUNTIME_CLASSES).get("", named)
+        if entry is None:
+            raise forbidden(subject, f'pod rejected: RuntimeClass "{named}" not found')
+        found = entry.decoded()
+    given, fixed = spec.get("overhead"), (found.get("overhead") or {}).get("podFixed")
+    if fixed is None and given:
+        raise forbidden(subject, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+    if fixed is not None:
+        if given and not _same_amounts(given, fixed):
+            raise forbidden(subject, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+        spec["overhead"] = dict(fixed)
+    scheduling = found.get("scheduling") or {}
+    for key, value in (scheduling.get("nodeSelector") or {}).items():
+        own = spec.setdefault("nodeSelector", {}).setdefault(key, value)
+        if own != value:
+            raise forbidden(
+                subject,
+                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}] = "
+                f"{own}",
+            )
+    if scheduling.get("tolerations"):
+        spec["tolerations"] = merged_tolerations([*spec.get("tolerations", ()), *scheduling["tolerations"]])
+
+
+def _same_amounts(one: Json, other: Json) -> bool:
+    return one.keys() == other.keys() and all(amount(one[name]) == amount(other[name]) for name in one)
+
+
+def merged_tolerations(tolerations: list[Json]) -> list[Json]:
+    """Tolerations without those that others cover; of equal ones the first stays."""
+    kept: list[Json] = []
+    for index, one in enumerate(tolerations):
+        covered = any(_covers(other, one) for other in kept) or any(
+            other != one and _covers(other, one) for other in tolerations[index + 1 :]
+        )
+        if not covered:
+            kept.append(one)
+    return kept
+
+
+def _covers(wide: Json, narrow: Json) -> bool:
+    if wide == narrow:
+        return True
+    exists = wide.get("operator") == "Exists"
+    if narrow.get("key", "") != wide.get("key", "") and (wide.get("key") or not exists):
+        return False
+    if wide.get("effect") and narrow.get("effect") != wide["effect"]:
+        return False
+    if wide.get("effect") == "NoExecute" and wide.get("tolerationSeconds") is not None:
+        seconds = narrow.get("tolerationSeconds")
+        if seconds is None or seconds > wide["tolerationSeconds"]:
+            return False
+    if exists:
+        return True
+    same_operator = wide.get("operator", "Equal") == narrow.get("operator", "Equal")
+    return same_operator and bool(wide.get("value", "") == narrow.get("value", ""))

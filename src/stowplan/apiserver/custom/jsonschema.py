@@ -148,7 +148,8 @@ def _is(kind: str, value: Any) -> bool:
 def _wrong_type(path: str, kind: str, value: Any) -> Cause:
     names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
     found = names.get(type(value), "null")
-    return _invalid(path, f'"{found}"', f'{_in_body(path)} must be of type {kind}: "{found}"')
+    text = f'Invalid value: "{found}": {_in_body(path)} must be of type {kind}: "{found}"'
+    return Cause("FieldValueTypeInvalid", text, path)
 
 
 def _invalid(path: str, shown: str, why: str) -> Cause:

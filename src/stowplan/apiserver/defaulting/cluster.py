@@ -10,12 +10,23 @@ Json = dict[str, Any]
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 SESSION_SECONDS = 10_800
+NODE_INFO = (
+    "machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion", "kubeletVersion",
+    "kubeProxyVersion", "operatingSystem", "architecture",
+)  # fmt: skip
+"""These texts are always there, empty ones too."""
 
 
 def default_node(node: Json) -> None:
     """Fill in a node: what can be allocated is what there is, unless said otherwise."""
-    node.setdefault("spec", {})
+    spec = node.setdefault("spec", {})
+    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+        spec["podCIDRs"] = [spec["podCIDR"]]
     status = node.setdefault("status", {})
+    status.setdefault("daemonEndpoints", {}).setdefault("kubeletEndpoint", {}).setdefault("Port", 0)
+    about = status.setdefault("nodeInfo", {})
+    for name in NODE_INFO:
+        about.setdefault(name, "")
     if "allocatable" not in status and status.get("capacity"):
         status["allocatable"] = dict(status["capacity"])
 
@@ -68,6 +79,8 @@ def default_endpoints(endpoints: Json) -> None:
 
 def default_endpoint_slice(endpoint_slice: Json) -> None:
     """Fill in an EndpointSlice."""
+    for endpoint in endpoint_slice.get("endpoints", ()):
+        endpoint.setdefault("conditions", {})
     for port in endpoint_slice.get("ports", ()):
         port.setdefault("name", "")
         port.setdefault("protocol", "TCP")
@@ -101,6 +114,11 @@ def default_binding_role(binding: Json) -> None:
     for subject in binding.get("subjects", ()):
         if subject.get("kind") in ("User", "Group"):
             subject.setdefault("apiGroup", "rbac.authorization.k8s.io")
+
+
+def default_lease(lease: Json) -> None:
+    """Fill in a Lease."""
+    lease.setdefault("spec", {})
 
 
 def default_network_policy(policy: Json) -> None:

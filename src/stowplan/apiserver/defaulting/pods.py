@@ -5,7 +5,7 @@ Upstream: pkg/apis/core/v1/defaults.go (v1.36.4).
 
 from typing import Any
 
-from stowplan.apiserver.quantities import amount, total
+from stowplan.apiserver.quantities import amount, thousandths, total
 
 Json = dict[str, Any]
 
@@ -49,7 +49,7 @@ def _default_container(container: Json) -> None:
     image = container.get("image", "")
     if "imagePullPolicy" not in container:
         container["imagePullPolicy"] = "Always" if _is_latest(image) else "IfNotPresent"
-    container.setdefault("resources", {})
+    _round_resources(container.setdefault("resources", {}))
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
     for port in container.get("ports", ()):
@@ -70,6 +70,16 @@ def _default_container(container: Json) -> None:
     for hook in (container.get("lifecycle") or {}).values():
         if isinstance(hook, dict):
             _default_http(hook.get("httpGet"))
+
+
+def _round_resources(resources: Json) -> None:
+    """Nothing is counted finer than in thousandths."""
+    for name in ("requests", "limits"):
+        amounts: Json = resources.get(name) or {}
+        for resource, text in amounts.items():
+            # perf: only these two units are finer
+            if text[-1] in "un":
+                amounts[resource] = thousandths(text)
 
 
 def _default_probe(probe: Json) -> None:

@@ -11,6 +11,7 @@ Json = dict[str, Any]
 def default_priority_class(priority_class: Json) -> None:
     """Fill in a PriorityClass."""
     priority_class.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    priority_class.setdefault("value", 0)
 
 
 def default_disruption_budget(budget: Json) -> None:
@@ -34,7 +35,7 @@ def default_resource_claim_template(template: Json) -> None:
 
 
 def default_resource_slice(resource_slice: Json) -> None:
-    """Fill in a ResourceSlice: taints of devices have a time."""
+    """Fill in a ResourceSlice."""
     pool = resource_slice.get("spec", {}).get("pool")
     if pool is not None:
         pool.setdefault("generation", 0)

@@ -15,6 +15,7 @@ DEFAULTERS: Mapping[str, Defaulter] = {
     "secrets": cluster.default_secret,
     "endpoints": cluster.default_endpoints,
     "events": cluster.default_event,
+    "leases.coordination.k8s.io": cluster.default_lease,
     "limitranges": cluster.default_limit_range,
     "endpointslices.discovery.k8s.io": cluster.default_endpoint_slice,
     "networkpolicies.networking.k8s.io": cluster.default_network_policy,

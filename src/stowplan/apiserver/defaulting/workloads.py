@@ -58,6 +58,7 @@ def default_stateful_set(value: Json) -> None:
     strategy = spec.setdefault("updateStrategy", {})
     if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
         strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
+    spec.setdefault("serviceName", "")
     retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
     retention.setdefault("whenDeleted", "Retain")
     retention.setdefault("whenScaled", "Retain")
@@ -132,6 +133,7 @@ def default_cron_job(value: Json) -> None:
 def default_pod_template(value: Json) -> None:
     """Fill in a PodTemplate."""
     default_template(value)
+    value["metadata"].setdefault("generation", 1)
 
 
 def default_horizontal_autoscaler(value: Json) -> None:

@@ -233,6 +233,15 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
         "NetworkPolicyPeer": "podSelector namespaceSelector ipBlock",
         "IPBlock": "cidr except",
     },
+    "discovery": {
+        "EndpointSlice": "metadata endpoints ports addressType",
+        "Endpoint": "addresses conditions hostname targetRef deprecatedTopology nodeName zone hints",
+        "EndpointConditions": "ready serving terminating",
+        "EndpointHints": "forZones forNodes",
+        "ForZone": "name",
+        "ForNode": "name",
+        "EndpointPort": "name protocol port appProtocol",
+    },
 }
 
 NUMBERS: Mapping[str, Mapping[str, str]] = {
@@ -264,7 +273,8 @@ ZERO_COUNTS = frozenset(
         "attachRequired", "podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount",
         "allowVolumeExpansion", "priority", "successfulJobsHistoryLimit", "failedJobsHistoryLimit",
         "allocateLoadBalancerNodePorts", "shareProcessNamespace", "manualSelector", "apiGroup", "int", "bool", "string",
-        "allNodes", "adminAccess", "unavailableReplicas", "count", "volumeAttributesClassName", "type",
+        "allNodes", "adminAccess",
+        "ready", "serving", "terminating", "unavailableReplicas", "count", "volumeAttributesClassName", "type",
     }
 )  # fmt: skip
 """Optional members whose zero value says something; of all others it is the same as nothing."""

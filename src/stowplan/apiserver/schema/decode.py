@@ -21,7 +21,7 @@ EMPTY_IS_ABSENT = frozenset(
     {
         "nodeName", "nominatedNodeName", "namespace", "name", "generateName", "uid", "resourceVersion", "selfLink",
         "clusterIP", "value", "priorityClassName", "message", "reason", "unschedulable", "paused", "hostNetwork",
-        "hostPID", "hostIPC", "schedulerName",
+        "hostPID", "hostIPC", "schedulerName", "tty", "stdin", "stdinOnce", "subPath",
     }
 )  # fmt: skip
 """Members whose empty text or `false` is the same as leaving them out."""
@@ -36,6 +36,9 @@ GO_TYPE = {
     Shape.MICROTIME: "v1.MicroTime",
     Shape.INT_OR_STRING: "intstr.IntOrString",
 }
+
+SECOND_FORM = "2006-01-02T15:04:05Z07:00"
+"""How times are written, as it is said to those who write them otherwise."""
 
 SECONDS = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$", re.ASCII)
 INSTANT = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$", re.ASCII)
@@ -194,7 +197,7 @@ class Walk:
         if shape is Shape.TIME and SECONDS.match(value):
             _instant(value)
             return str(value)
-        moment = _instant(value)
+        moment = _instant(value, "2006-01-02T15:04:05.000000Z07:00" if shape is Shape.MICROTIME else SECOND_FORM)
         if shape is Shape.MICROTIME:
             return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -206,12 +209,10 @@ class Walk:
         )
 
 
-def _instant(text: str) -> datetime:
+def _instant(text: str, form: str = SECOND_FORM) -> datetime:
     match = INSTANT.match(text)
     if match is None:
-        raise DecodeError(
-            f'parsing time "{text[:64]}" as "2006-01-02T15:04:05Z07:00": cannot parse "{text[:64]}" as "2006"'
-        )
+        raise DecodeError(f'parsing time "{text[:64]}" as "{form}": cannot parse "{text[:64]}" as "2006"')
     day, clock, fraction, zone = match.groups()
     zone = "+00:00" if zone == "Z" else zone
     try:

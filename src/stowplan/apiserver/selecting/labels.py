@@ -103,7 +103,7 @@ def _requirement(tokens: list[str], position: int) -> tuple[Requirement, int]:
         values, end = _value_list(tokens, position + 2)
         return Requirement(key, "in" if operator == "in" else "notin", values), end
     if operator not in ("=", "==", "!=", ">", "<"):
-        raise BadSelectorError(f"found '{operator}', expected: in, notin, =, ==, !=, >, <")
+        raise BadSelectorError(f"found '{operator}', expected: in, notin, =, ==, !=, gt, lt")
     value = at(position + 2)
     taken = 3
     if value in ("", ","):
@@ -132,7 +132,7 @@ def _value_list(tokens: list[str], position: int) -> tuple[frozenset[str], int]:
             expecting = False
         position += 1
     if position >= len(tokens):
-        raise BadSelectorError("found '', expected: ')'")
+        raise BadSelectorError("found '', expected: ',', ')' or identifier")
     if expecting:
         values.add("")
     return frozenset(values), position + 1

@@ -37,6 +37,18 @@ def keep_volume_status(api: Api, volume: Json, old: Json) -> None:
         status.setdefault("lastPhaseTransitionTime", known["lastPhaseTransitionTime"])
 
 
+def date_taints(api: Api, resource_slice: Json) -> None:
+    """A taint of a device has a time."""
+    for device in (resource_slice.get("spec") or {}).get("devices") or ():
+        for taint in device.get("taints") or ():
+            taint.setdefault("timeAdded", api.now())
+
+
+def date_new_taints(api: Api, resource_slice: Json, _old: Json) -> None:
+    """So has one that is added later."""
+    date_taints(api, resource_slice)
+
+
 def prepare_attachment(_api: Api, attachment: Json) -> None:
     """A new attachment is not attached."""
     attachment["status"] = {"attached": False}

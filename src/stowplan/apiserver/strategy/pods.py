@@ -17,6 +17,9 @@ GATED = "Scheduling is blocked due to non-empty scheduling gates"
 def prepare_pod(api: Api, pod: Json) -> None:
     """Give a new pod its first status."""
     spec = pod["spec"]
+    if spec.get("terminationGracePeriodSeconds", 0) < 0:
+        # parity: kubelets take a negative period for one second
+        spec["terminationGracePeriodSeconds"] = 1
     pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
         pod["status"]["conditions"] = [

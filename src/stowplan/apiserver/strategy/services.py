@@ -9,6 +9,7 @@ from typing import Any
 
 from stowplan.apiserver.context import SERVICES, Api
 from stowplan.apiserver.errors import Cause, Subject, invalid
+from stowplan.apiserver.validation.services import address_faults, validate_service
 
 Json = dict[str, Any]
 
@@ -21,7 +22,16 @@ WITH_NODE_PORT = ("NodePort", "LoadBalancer")
 def prepare_service(api: Api, service: Json) -> None:
     """Give a new service its addresses."""
     service["status"] = {"loadBalancer": {}}
+    causes = [*validate_service(service), *address_faults(service["spec"])]
+    if causes:
+        # parity: nobody gets an address before the rest is right
+        raise invalid(Subject("", "Service", service["metadata"].get("name", "")), causes)
     _allocate(api, service, None)
+
+
+def prepare_ingress(_api: Api, ingress: Json) -> None:
+    """A new ingress has no address yet."""
+    ingress["status"] = {"loadBalancer": {}}
 
 
 def keep_service(api: Api, service: Json, old: Json) -> None:
@@ -46,6 +56,10 @@ def _allocate(api: Api, service: Json, old: Json | None) -> None:
         for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
             spec.pop(name, None)
         return
+    if spec.get("clusterIP") == "None" and not spec.get("selector"):
+        # parity: whoever keeps the endpoints of such a service decides of their family
+        spec.setdefault("ipFamilyPolicy", "RequireDualStack")
+        spec.setdefault("ipFamilies", ["IPv4", "IPv6"])
     spec.setdefault("ipFamilies", ["IPv4"])
     spec.setdefault("ipFamilyPolicy", "SingleStack")
     same = old is not None and old["spec"].get("clusterIP") == spec.get("clusterIP")

@@ -9,6 +9,8 @@ from stowplan.apiserver.context import Api
 
 Json = dict[str, Any]
 
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
 
 def prepare_job(_api: Api, job: Json) -> None:
     """Give a new job a selector of its own, unless its author takes care."""
@@ -21,6 +23,7 @@ def prepare_job(_api: Api, job: Json) -> None:
     for prefix in ("", "batch.kubernetes.io/"):
         labels[f"{prefix}controller-uid"] = meta["uid"]
         labels[f"{prefix}job-name"] = meta["name"]
+    meta.setdefault("labels", dict(labels))
     selector = spec.setdefault("selector", {})
     selector.setdefault("matchLabels", {})["batch.kubernetes.io/controller-uid"] = meta["uid"]
 
@@ -46,6 +49,24 @@ def prepare_daemon_set(_api: Api, value: Json) -> None:
     """A new DaemonSet runs nowhere yet."""
     names = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
     value["status"] = dict.fromkeys(names, 0)
+    meta = value["metadata"]
+    # parity: a generation that a writer gives is kept, as that of a set whose older form is restored
+    given = (meta.get("annotations") or {}).get(TEMPLATE_GENERATION, "")
+    known = given if given.isascii() and given.isdecimal() and int(given[:18]) > 0 else "1"
+    meta.setdefault("annotations", {})[TEMPLATE_GENERATION] = known
+
+
+def keep_daemon_set(_api: Api, value: Json, old: Json) -> None:
+    """A changed template has a new number."""
+    known = int((old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "1"))
+    if value["spec"].get("template") != old["spec"].get("template"):
+        known += 1
+    value["metadata"].setdefault("annotations", {})[TEMPLATE_GENERATION] = str(known)
+
+
+def prepare_autoscaler(_api: Api, value: Json) -> None:
+    """A new autoscaler has measured nothing yet."""
+    value["status"] = {"currentMetrics": None, "desiredReplicas": 0}
 
 
 def prepare_budget(_api: Api, value: Json) -> None:

@@ -1,4 +1,4 @@
-"""What nodes, services, configuration, volumes and policies may say, and what of it may change.
+"""What nodes, configuration, volumes and policies may say, and what of it may change.
 
 Upstream: pkg/apis/core/validation, pkg/apis/storage/validation, pkg/apis/policy/validation (v1.36.4).
 """
@@ -9,8 +9,18 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from stowplan.apiserver.errors import Cause
-from stowplan.apiserver.names import immutable, invalid_value, required, unsupported
+from stowplan.apiserver.names import (
+    duplicate,
+    forbidden_field,
+    immutable,
+    invalid_value,
+    required,
+    subdomain_faults,
+    unsupported,
+)
 from stowplan.apiserver.quantities import amount
 from stowplan.apiserver.validation.placement import node_selector_faults, selector_faults, taint_faults
 from stowplan.apiserver.validation.quantities import amounts_faults
@@ -20,9 +30,23 @@ Json = dict[str, Any]
 
 DATA_KEY = re.compile(r"^[-._a-zA-Z0-9]+$")
 DATA_LIMIT = 1024 * 1024
-SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+NEEDED_KEYS = {
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/dockercfg": (".dockercfg",),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+}
+"""By the type of a secret."""
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 RECLAIM = ("Delete", "Recycle", "Retain")
+CLASS_RECLAIM = ("Delete", "Retain")
+VOLUME_SOURCES = (
+    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephfs",
+    "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume",
+    "azureDisk", "scaleIO", "local", "storageos", "csi",
+)  # fmt: skip
+"""In the order in which they are looked at; the second of two is the one refused."""
+EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PREFIX = "system-"
@@ -31,47 +55,12 @@ SYSTEM_CLASSES = {"system-node-critical": 2_000_001_000, "system-cluster-critica
 
 def validate_node(node: Json) -> Iterator[Cause]:
     """A node."""
-    yield from taint_faults((node.get("spec") or {}).get("taints") or (), "spec.taints")
+    # parity: the path is where taints once stood
+    yield from taint_faults((node.get("spec") or {}).get("taints") or (), "metadata.taints")
     for name in ("capacity", "allocatable"):
-        yield from amounts_faults((node.get("status") or {}).get(name) or {}, f"status.{name}")
-
-
-def validate_service(service: Json) -> Iterator[Cause]:
-    """A service."""
-    spec = service.get("spec") or {}
-    kind, ports = spec.get("type"), spec.get("ports") or ()
-    if kind not in SERVICE_TYPES:
-        yield unsupported("spec.type", kind, SERVICE_TYPES)
-    if kind == "ExternalName":
-        if not spec.get("externalName"):
-            yield required("spec.externalName")
-        return
-    if not ports and spec.get("clusterIP") != "None":
-        yield required("spec.ports")
-    names = set()
-    for index, port in enumerate(ports):
-        where = f"spec.ports[{index}]"
-        if len(ports) > 1 and not port.get("name"):
-            yield required(f"{where}.name")
-        if port.get("name") and port["name"] in names:
-            yield Cause("FieldValueDuplicate", f'Duplicate value: "{port["name"]}"', f"{where}.name")
-        names.add(port.get("name"))
-        if not 1 <= port.get("port", 0) <= 65535:
-            yield invalid_value(f"{where}.port", port.get("port", 0), "must be between 1 and 65535, inclusive")
-        if port.get("protocol") not in ("TCP", "UDP", "SCTP"):
-            yield unsupported(f"{where}.protocol", port.get("protocol"), ("SCTP", "TCP", "UDP"))
-    affinity = spec.get("sessionAffinity")
-    if affinity not in ("ClientIP", "None"):
-        yield unsupported("spec.sessionAffinity", affinity, ("ClientIP", "None"))
-
-
-def keep_service_address(service: Json, old: Json, subresource: str) -> Iterator[Cause]:
-    """The first address of a service stands."""
-    spec, known = service["spec"], old["spec"]
-    fixed = known.get("type") != "ExternalName" and spec.get("type") != "ExternalName"
-    if not subresource and fixed and known.get("clusterIP") and spec.get("clusterIP") != known["clusterIP"]:
-        yield Cause("FieldValueInvalid", f'Invalid value: ["{spec.get("clusterIP")}"]: may not change once set',
-                    "spec.clusterIPs[0]")  # fmt: skip
+        for cause in amounts_faults((node.get("status") or {}).get(name) or {}, f"status.{name}"):
+            # parity: here a resource is a member of the path, not a key in it
+            yield Cause(cause.reason, cause.message, cause.field.replace("[", ".").rstrip("]"))
 
 
 def validate_data(value: Json) -> Iterator[Cause]:
@@ -91,6 +80,9 @@ def validate_data(value: Json) -> Iterator[Cause]:
                     base64.b64decode(text, validate=True)
                 except (binascii.Error, ValueError):
                     yield invalid_value(f"{name}[{key}]", "<secret>", "illegal base64 data")
+    for key in NEEDED_KEYS.get(value.get("type", ""), ()):
+        if key not in (value.get("data") or {}):
+            yield required(f"data[{key}]")
     if size > DATA_LIMIT * (2 if value.get("kind") == "Secret" else 1):
         yield Cause("FieldValueTooLong", f"Too long: may not be more than {DATA_LIMIT} bytes", "")
 
@@ -126,6 +118,9 @@ def validate_claim(claim: Json) -> Iterator[Cause]:
         yield required("spec.resources[storage]")
     elif amount(wanted) <= 0:
         yield invalid_value("spec.resources[storage]", wanted, "must be greater than zero")
+    if spec.get("storageClassName"):
+        for why in subdomain_faults(spec["storageClassName"]):
+            yield invalid_value("spec.storageClassName", spec["storageClassName"], why)
     if spec.get("volumeMode") not in ("Block", "Filesystem"):
         yield unsupported("spec.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
     yield from selector_faults(spec.get("selector"), "spec.selector")
@@ -164,8 +159,12 @@ def validate_volume(volume: Json) -> Iterator[Cause]:
         if mode not in ACCESS_MODES:
             yield unsupported("spec.accessModes", mode, ACCESS_MODES)
     size = (spec.get("capacity") or {}).get("storage")
-    if size is None:
+    if not spec.get("capacity"):
         yield required("spec.capacity")
+    if size is None or len(spec["capacity"]) > 1:
+        shown = msgspec.json.encode(spec.get("capacity")).decode()
+        text = f'Unsupported value: {shown}: supported values: "storage"'
+        yield Cause("FieldValueNotSupported", text, "spec.capacity")
     elif amount(size) <= 0:
         yield invalid_value("spec.capacity[storage]", size, "must be greater than zero")
     if spec.get("persistentVolumeReclaimPolicy") not in RECLAIM:
@@ -173,6 +172,11 @@ def validate_volume(volume: Json) -> Iterator[Cause]:
     needed = (spec.get("nodeAffinity") or {}).get("required")
     if needed is not None:
         yield from node_selector_faults(needed, "spec.nodeAffinity.required")
+    kinds = [kind for kind in VOLUME_SOURCES if spec.get(kind) is not None]
+    if not kinds:
+        yield required("spec", "must specify a volume type")
+    for kind in kinds[1:]:
+        yield forbidden_field(f"spec.{kind}", "may not specify more than 1 volume type")
     if "local" in spec and needed is None:
         yield required("spec.nodeAffinity", "Local volume requires node affinity")
 
@@ -181,8 +185,8 @@ def validate_storage_class(value: Json) -> Iterator[Cause]:
     """A StorageClass."""
     if not value.get("provisioner"):
         yield required("provisioner")
-    if value.get("reclaimPolicy") not in RECLAIM:
-        yield unsupported("reclaimPolicy", value.get("reclaimPolicy"), RECLAIM)
+    if value.get("reclaimPolicy") not in CLASS_RECLAIM:
+        yield unsupported("reclaimPolicy", value.get("reclaimPolicy"), CLASS_RECLAIM)
     if value.get("volumeBindingMode") not in BINDING_MODES:
         yield unsupported("volumeBindingMode", value.get("volumeBindingMode"), BINDING_MODES)
 
@@ -213,7 +217,7 @@ def validate_priority_class(value: Json) -> Iterator[Cause]:
     if not -(2**31) <= number < 2**31:
         yield invalid_value("value", number, "must fit in 32 bits")
     if value.get("preemptionPolicy") not in ("PreemptLowerPriority", "Never"):
-        yield unsupported("preemptionPolicy", value.get("preemptionPolicy"), ("Never", "PreemptLowerPriority"))
+        yield unsupported("preemptionPolicy", value.get("preemptionPolicy"), ("PreemptLowerPriority", "Never"))
 
 
 def keep_priority_class(value: Json, old: Json, _subresource: str) -> Iterator[Cause]:
@@ -232,21 +236,54 @@ def validate_budget(value: Json) -> Iterator[Cause]:
         yield invalid_value("spec", "", "minAvailable and maxUnavailable cannot be both set")
     for name in ("minAvailable", "maxUnavailable"):
         if name in spec:
-            yield from int_or_percent_faults(spec[name], f"spec.{name}")
+            yield from int_or_percent_faults(spec[name], f"spec.{name}", most=100)
     yield from selector_faults(spec.get("selector"), "spec.selector")
+    policy = spec.get("unhealthyPodEvictionPolicy")
+    if policy is not None and policy not in EVICTION_POLICIES:
+        yield unsupported("spec.unhealthyPodEvictionPolicy", policy, EVICTION_POLICIES)
 
 
 def validate_lease(value: Json) -> Iterator[Cause]:
     """A Lease."""
-    seconds = (value.get("spec") or {}).get("leaseDurationSeconds")
+    spec = value.get("spec") or {}
+    seconds, times = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
     if seconds is not None and seconds <= 0:
         yield invalid_value("spec.leaseDurationSeconds", seconds, "must be greater than 0")
+    if times is not None and times < 0:
+        yield invalid_value("spec.leaseTransitions", times, "must be greater than or equal to 0")
 
 
-def keep_role(value: Json, old: Json, _subresource: str) -> Iterator[Cause]:
-    """The role of a binding stands."""
-    if value.get("roleRef") != old.get("roleRef"):
-        yield Cause("FieldValueInvalid", "Invalid value: cannot change roleRef", "roleRef")
+def validate_csi_node(value: Json) -> Iterator[Cause]:
+    """A CSINode."""
+    names: set[str] = set()
+    for index, driver in enumerate((value.get("spec") or {}).get("drivers") or ()):
+        where = f"spec.drivers[{index}]"
+        name = driver.get("name", "")
+        if not name:
+            yield required(f"{where}.name")
+        if not driver.get("nodeID"):
+            yield required(f"{where}.nodeID")
+        count = (driver.get("allocatable") or {}).get("count")
+        if count is not None and count < 0:
+            yield invalid_value(f"{where}.allocatable.count", count, "must be greater than or equal to 0")
+        if name and name in names:
+            yield duplicate(f"{where}.name", name)
+        names.add(name)
+
+
+def validate_autoscaler(value: Json) -> Iterator[Cause]:
+    """A HorizontalPodAutoscaler."""
+    spec = value.get("spec") or {}
+    least, most, target = spec.get("minReplicas", 1), spec.get("maxReplicas", 0), spec.get("scaleTargetRef") or {}
+    if least < 1:
+        yield invalid_value("spec.minReplicas", least, "must be greater than or equal to 1")
+    if most < 1:
+        yield required("spec.maxReplicas", "must be set and greater than 0")
+    if most < least:
+        yield invalid_value("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
+    for name in ("kind", "name"):
+        if not target.get(name):
+            yield required(f"spec.scaleTargetRef.{name}")
 
 
 def keep_device_claim(value: Json, old: Json, subresource: str) -> Iterator[Cause]:

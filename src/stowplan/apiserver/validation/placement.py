@@ -3,7 +3,8 @@
 Upstream: pkg/apis/core/validation/validation.go, staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/validation (v1.36.4).
 """
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from stowplan.apiserver.errors import Cause
@@ -58,11 +59,17 @@ def taint_faults(taints: Iterable[Json], path: str) -> Iterator[Cause]:
             yield unsupported(f"{where}.effect", taint["effect"], EFFECTS)
         pair = (taint.get("key"), taint.get("effect"))
         if pair in seen:
-            yield Cause(
-                "FieldValueDuplicate",
-                f'Duplicate value: "{taint.get("key")}": taints must be unique by key and effect pair',
-                where,
+            shown = json.dumps(
+                {
+                    "Key": taint.get("key", ""),
+                    "Value": taint.get("value", ""),
+                    "Effect": taint.get("effect", ""),
+                    "TimeAdded": taint.get("timeAdded"),
+                },
+                separators=(",", ":"),
             )
+            text = f"Duplicate value: {shown}: taints must be unique by key and effect pair"
+            yield Cause("FieldValueDuplicate", text, where)
         seen.add(pair)
 
 
@@ -94,8 +101,9 @@ def toleration_faults(tolerations: Iterable[Json], path: str) -> Iterator[Cause]
             )
 
 
-def spread_faults(constraints: Iterable[Json], path: str) -> Iterator[Cause]:
+def spread_faults(constraints: Sequence[Json], path: str) -> Iterator[Cause]:
     """Topology spread constraints."""
+    kinds = [(constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")) for constraint in constraints]
     for index, constraint in enumerate(constraints):
         where = f"{path}[{index}]"
         if constraint.get("maxSkew", 0) <= 0:
@@ -105,6 +113,10 @@ def spread_faults(constraints: Iterable[Json], path: str) -> Iterator[Cause]:
         action = constraint.get("whenUnsatisfiable", "")
         if action not in SKEW_ACTIONS:
             yield unsupported(f"{where}.whenUnsatisfiable", action, SKEW_ACTIONS)
+        kind = (constraint.get("topologyKey", ""), action)
+        if kind in kinds[index + 1 :]:
+            field = f"{where}.{{topologyKey, whenUnsatisfiable}}"
+            yield Cause("FieldValueDuplicate", f'Duplicate value: "{{{kind[0]}, {kind[1]}}}"', field)
         least = constraint.get("minDomains")
         if least is not None and least <= 0:
             yield invalid_value(f"{where}.minDomains", least, "must be greater than 0")
@@ -174,10 +186,10 @@ def _node_term_faults(term: Json, path: str) -> Iterator[Cause]:
 
 
 def _pod_term_faults(term: Json, path: str) -> Iterator[Cause]:
-    if not term.get("topologyKey"):
-        yield required(f"{path}.topologyKey", "can not be empty")
-    else:
-        for why in qualified_faults(term["topologyKey"]):
-            yield invalid_value(f"{path}.topologyKey", term["topologyKey"], why)
     yield from selector_faults(term.get("labelSelector"), f"{path}.labelSelector")
     yield from selector_faults(term.get("namespaceSelector"), f"{path}.namespaceSelector")
+    key = term.get("topologyKey", "")
+    if not key:
+        yield required(f"{path}.topologyKey", "can not be empty")
+    for why in qualified_faults(key):
+        yield invalid_value(f"{path}.topologyKey", key, why)

@@ -7,17 +7,32 @@ from collections.abc import Iterator
 from typing import Any
 
 from stowplan.apiserver.errors import Cause
-from stowplan.apiserver.names import LABEL_1123, LABEL_TEXT, invalid_value, label_faults, required, unsupported
+from stowplan.apiserver.names import (
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    label_faults,
+    label_name_faults,
+    qualified_faults,
+    required,
+    subdomain_faults,
+    unsupported,
+)
+from stowplan.apiserver.validation.containers import container_faults, host_network_faults, pod_claim_faults
 from stowplan.apiserver.validation.placement import affinity_faults, spread_faults, toleration_faults
-from stowplan.apiserver.validation.quantities import resource_faults
+from stowplan.apiserver.validation.quantities import amounts_faults, resource_faults
 
 Json = dict[str, Any]
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-PROTOCOLS = ("TCP", "UDP", "SCTP")
-CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+VOLUME_KINDS = (
+    "emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi",
+    "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "downwardAPI", "fc", "flexVolume",
+    "configMap", "azureFile", "vsphereVolume", "quobyte", "photonPersistentDisk", "azureDisk", "storageos", "projected",
+    "scaleIO", "csi", "ephemeral", "image", "portworxVolume",
+)  # fmt: skip
+"""In the order in which they are looked at; the second of two is the one refused."""
 
 FROZEN = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -28,31 +43,53 @@ FROZEN = (
 
 def validate_pod(pod: Json) -> Iterator[Cause]:
     """A new pod."""
-    yield from spec_faults(pod.get("spec") or {}, "spec")
+    spec = pod.get("spec") or {}
+    yield from spec_faults(spec, "spec", of_pod=True)
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        yield forbidden_field("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
 
 
-def spec_faults(spec: Json, path: str) -> Iterator[Cause]:
+def spec_faults(spec: Json, path: str, *, of_pod: bool = False) -> Iterator[Cause]:
     """The specification of a pod or of a template."""
-    volumes = {volume.get("name", "") for volume in spec.get("volumes") or ()}
     yield from _volume_faults(spec, path)
+    yield from pod_claim_faults(spec.get("resourceClaims") or (), f"{path}.resourceClaims")
     if not spec.get("containers"):
         yield required(f"{path}.containers")
-    seen: set[str] = set()
-    for name in CONTAINER_LISTS:
-        for index, container in enumerate(spec.get(name) or ()):
-            yield from _container_faults(container, f"{path}.{name}[{index}]", seen, volumes)
+    yield from container_faults(spec, path, {volume.get("name", "") for volume in spec.get("volumes") or ()})
+    if spec.get("resources"):
+        yield from resource_faults(spec["resources"], f"{path}.resources")
+    yield from host_network_faults(spec, path, of_pod=of_pod)
     for name, choices in (("restartPolicy", RESTART_POLICIES), ("dnsPolicy", DNS_POLICIES)):
         if spec.get(name) is not None and spec[name] not in choices:
             yield unsupported(f"{path}.{name}", spec[name], choices)
     yield from label_faults(spec.get("nodeSelector") or {}, f"{path}.nodeSelector")
-    yield from toleration_faults(spec.get("tolerations") or (), f"{path}.tolerations")
     yield from affinity_faults(spec.get("affinity") or {}, f"{path}.affinity")
+    yield from _gate_faults(spec.get("schedulingGates") or (), f"{path}.schedulingGates")
     yield from spread_faults(spec.get("topologySpreadConstraints") or (), f"{path}.topologySpreadConstraints")
-    if spec.get("resources"):
-        yield from resource_faults(spec["resources"], f"{path}.resources")
+    if spec.get("nodeName"):
+        for why in subdomain_faults(spec["nodeName"]):
+            yield invalid_value(f"{path}.nodeName", spec["nodeName"], why)
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline <= 2**31 - 1:
         yield invalid_value(f"{path}.activeDeadlineSeconds", deadline, "must be between 1 and 2147483647, inclusive")
+    for name in ("hostname", "subdomain"):
+        if spec.get(name):
+            for why in label_name_faults(spec[name]):
+                yield invalid_value(f"{path}.{name}", spec[name], why)
+    yield from toleration_faults(spec.get("tolerations") or (), f"{path}.tolerations")
+    if spec.get("overhead"):
+        yield from amounts_faults(spec["overhead"], f"{path}.overhead")
+
+
+def _gate_faults(gates: Any, path: str) -> Iterator[Cause]:
+    seen: set[str] = set()
+    for index, gate in enumerate(gates):
+        name = gate.get("name", "")
+        for why in qualified_faults(name):
+            yield invalid_value(f"{path}[{index}]", name, why)
+        if name in seen:
+            yield duplicate(f"{path}[{index}]", name)
+        seen.add(name)
 
 
 def _volume_faults(spec: Json, path: str) -> Iterator[Cause]:
@@ -61,78 +98,26 @@ def _volume_faults(spec: Json, path: str) -> Iterator[Cause]:
         name, where = volume.get("name", ""), f"{path}.volumes[{index}]"
         if not name:
             yield required(f"{where}.name")
-        elif len(name) > 63 or not LABEL_1123.match(name):
-            yield invalid_value(f"{where}.name", name, LABEL_TEXT)
+        else:
+            for why in label_name_faults(name):
+                yield invalid_value(f"{where}.name", name, why)
         if name in seen:
             yield duplicate(f"{where}.name", name)
         seen.add(name)
-        if len(volume) > 2:
-            yield Cause("FieldValueForbidden", "Forbidden: may not specify more than 1 volume type", where)
+        for kind in [kind for kind in VOLUME_KINDS if kind in volume][1:]:
+            yield forbidden_field(f"{where}.{kind}", "may not specify more than 1 volume type")
         claim = volume.get("persistentVolumeClaim")
         if claim is not None and not claim.get("claimName"):
             yield required(f"{where}.persistentVolumeClaim.claimName")
 
 
-def duplicate(field: str, value: Any) -> Cause:
-    """The cause `Duplicate value`."""
-    return Cause("FieldValueDuplicate", f'Duplicate value: "{value}"', field)
-
-
-def _container_faults(container: Json, path: str, seen: set[str], volumes: set[str]) -> Iterator[Cause]:
-    name = container.get("name", "")
-    if not name:
-        yield required(f"{path}.name")
-    elif len(name) > 63 or not LABEL_1123.match(name):
-        yield invalid_value(f"{path}.name", name, LABEL_TEXT)
-    elif name in seen:
-        yield duplicate(f"{path}.name", name)
-    seen.add(name)
-    image = container.get("image", "")
-    if not image:
-        yield required(f"{path}.image")
-    elif image != image.strip():
-        yield invalid_value(f"{path}.image", image, "must not have leading or trailing whitespace")
-    policy = container.get("imagePullPolicy")
-    if policy is not None and policy not in PULL_POLICIES:
-        yield unsupported(f"{path}.imagePullPolicy", policy, PULL_POLICIES)
-    yield from _port_faults(container.get("ports") or (), f"{path}.ports")
-    for index, mount in enumerate(container.get("volumeMounts") or ()):
-        if not mount.get("mountPath"):
-            yield required(f"{path}.volumeMounts[{index}].mountPath")
-        if mount.get("name") not in volumes:
-            yield Cause(
-                "FieldValueNotFound", f'Not found: "{mount.get("name", "")}"', f"{path}.volumeMounts[{index}].name"
-            )
-    for index, variable in enumerate(container.get("env") or ()):
-        if not variable.get("name"):
-            yield required(f"{path}.env[{index}].name")
-        if variable.get("value") and variable.get("valueFrom"):
-            yield invalid_value(f"{path}.env[{index}].valueFrom", "", "may not be specified when `value` is not empty")
-    yield from resource_faults(container.get("resources") or {}, f"{path}.resources")
-
-
-def _port_faults(ports: Any, path: str) -> Iterator[Cause]:
-    for index, port in enumerate(ports):
-        number = port.get("containerPort")
-        if not number:
-            yield required(f"{path}[{index}].containerPort")
-        elif not 1 <= number <= 65535:
-            yield invalid_value(f"{path}[{index}].containerPort", number, "must be between 1 and 65535, inclusive")
-        host = port.get("hostPort")
-        if host and not 1 <= host <= 65535:
-            yield invalid_value(f"{path}[{index}].hostPort", host, "must be between 1 and 65535, inclusive")
-        if port.get("protocol") is not None and port["protocol"] not in PROTOCOLS:
-            yield unsupported(f"{path}[{index}].protocol", port["protocol"], PROTOCOLS)
-
-
 def validate_pod_change(pod: Json, old: Json, subresource: str) -> Iterator[Cause]:
     """A changed pod: almost all of its specification stands."""
-    if subresource == "resize":
-        yield from spec_faults(pod["spec"], "spec")
+    if subresource not in ("", "resize"):
         return
+    yield from spec_faults(pod["spec"], "spec", of_pod=True)
     if subresource:
         return
-    yield from spec_faults(pod["spec"], "spec")
     new_spec, old_spec = pod["spec"], old["spec"]
     if new_spec == old_spec:
         return

@@ -5,7 +5,7 @@ from typing import Any
 
 from stowplan.apiserver.custom.definitions import validate_definition
 from stowplan.apiserver.errors import Cause
-from stowplan.apiserver.validation import cluster, pods, workloads
+from stowplan.apiserver.validation import access, cluster, devices, events, pods, services, workloads
 
 Json = dict[str, Any]
 NewCheck = Callable[[Json], Iterator[Cause]]
@@ -14,7 +14,8 @@ ChangeCheck = Callable[[Json, Json, str], Iterator[Cause]]
 NEW: Mapping[str, NewCheck] = {
     "pods": pods.validate_pod,
     "nodes": cluster.validate_node,
-    "services": cluster.validate_service,
+    "services": services.validate_service,
+    "events": events.validate_event,
     "configmaps": cluster.validate_data,
     "secrets": cluster.validate_data,
     "persistentvolumeclaims": cluster.validate_claim,
@@ -22,12 +23,22 @@ NEW: Mapping[str, NewCheck] = {
     "storageclasses.storage.k8s.io": cluster.validate_storage_class,
     "priorityclasses.scheduling.k8s.io": cluster.validate_priority_class,
     "poddisruptionbudgets.policy": cluster.validate_budget,
+    "csinodes.storage.k8s.io": cluster.validate_csi_node,
+    "horizontalpodautoscalers.autoscaling": cluster.validate_autoscaler,
+    "ingresses.networking.k8s.io": services.validate_ingress,
+    "networkpolicies.networking.k8s.io": services.validate_network_policy,
+    "rolebindings.rbac.authorization.k8s.io": access.validate_role_binding,
+    "clusterrolebindings.rbac.authorization.k8s.io": access.validate_cluster_role_binding,
+    "deviceclasses.resource.k8s.io": devices.validate_device_class,
+    "resourceclaims.resource.k8s.io": devices.validate_device_claim,
+    "resourceclaimtemplates.resource.k8s.io": devices.validate_claim_template,
+    "resourceslices.resource.k8s.io": devices.validate_resource_slice,
     "leases.coordination.k8s.io": cluster.validate_lease,
     "replicationcontrollers": workloads.validate_controller,
     "deployments.apps": workloads.validate_deployment,
     "replicasets.apps": workloads.validate_set,
     "statefulsets.apps": workloads.validate_stateful_set,
-    "daemonsets.apps": workloads.validate_set,
+    "daemonsets.apps": workloads.validate_daemon_set,
     "jobs.batch": workloads.validate_job,
     "cronjobs.batch": workloads.validate_cron_job,
     "customresourcedefinitions.apiextensions.k8s.io": validate_definition,
@@ -35,7 +46,7 @@ NEW: Mapping[str, NewCheck] = {
 
 CHANGES: Mapping[str, ChangeCheck] = {
     "pods": pods.validate_pod_change,
-    "services": cluster.keep_service_address,
+    "services": services.keep_service_address,
     "configmaps": cluster.keep_immutable_data,
     "secrets": cluster.keep_immutable_data,
     "persistentvolumeclaims": cluster.keep_claim,
@@ -46,8 +57,8 @@ CHANGES: Mapping[str, ChangeCheck] = {
     "daemonsets.apps": workloads.keep_selector,
     "statefulsets.apps": workloads.keep_set_parts,
     "jobs.batch": workloads.keep_job_parts,
-    "rolebindings.rbac.authorization.k8s.io": cluster.keep_role,
-    "clusterrolebindings.rbac.authorization.k8s.io": cluster.keep_role,
+    "rolebindings.rbac.authorization.k8s.io": access.keep_role,
+    "clusterrolebindings.rbac.authorization.k8s.io": access.keep_role,
     "resourceclaims.resource.k8s.io": cluster.keep_device_claim,
 }
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from stowplan.apiserver.errors import Cause
 from stowplan.apiserver.names import immutable, invalid_value, label_faults, required, unsupported
 from stowplan.apiserver.validation.placement import selector_faults
@@ -23,11 +25,15 @@ SET_FROZEN = (
     "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are "
     "forbidden"
 )
+SHARE_LENGTH = 10
+"""Longer shares are too large, whatever they say."""
+
 PERCENT = re.compile(r"^[0-9]+%$")
 SCHEDULE = re.compile(
     r"^(?:TZ=\S+ |CRON_TZ=\S+ )?"
     r"(?:@(?:yearly|annually|monthly|weekly|daily|midnight|hourly|every \S+)|(?:\S+\s+){4}\S+)$"
 )
+UPDATES = ("RollingUpdate", "OnDelete")
 CONCURRENCY = ("Allow", "Forbid", "Replace")
 
 
@@ -55,8 +61,14 @@ def template_faults(spec: Json, path: str, policies: tuple[str, ...]) -> Iterato
     pod = template.get("spec") or {}
     yield from label_faults((template.get("metadata") or {}).get("labels") or {}, f"{path}.template.metadata.labels")
     yield from spec_faults(pod, f"{path}.template.spec")
-    if pod.get("restartPolicy") not in policies:
-        yield unsupported(f"{path}.template.spec.restartPolicy", pod.get("restartPolicy", ""), policies)
+    policy = pod.get("restartPolicy", "Always")
+    if policy in policies:
+        return
+    where = f"{path}.template.spec.restartPolicy"
+    if policy == "Always":
+        yield required(where, "valid values: " + ", ".join(f'"{choice}"' for choice in policies))
+    else:
+        yield unsupported(where, policy, policies)
 
 
 def validate_set(value: Json) -> Iterator[Cause]:
@@ -67,15 +79,34 @@ def validate_set(value: Json) -> Iterator[Cause]:
     yield from _not_negative(spec, ("replicas", "minReadySeconds", "revisionHistoryLimit"))
     if selector is None:
         yield required("spec.selector")
+        selects_nothing = True
     else:
         yield from selector_faults(selector, "spec.selector")
+        selects_nothing = not selects(selector, labels)
         if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-            yield invalid_value("spec.selector", "{}", "empty selector is invalid for deployment")
-        elif not selects(selector, labels):
-            shown = "{" + ",".join(f'"{key}":"{label}"' for key, label in sorted(labels.items())) + "}"
-            yield Cause("FieldValueInvalid", f"Invalid value: {shown}: `selector` does not match template `labels`",
-                        "spec.template.metadata.labels")  # fmt: skip
+            # parity: a ReplicaSet is called a deployment here
+            kind = str(value.get("kind", "")).lower().replace("replicaset", "deployment")
+            text = f"Invalid value: {{}}: empty selector is invalid for {kind}"
+            yield Cause("FieldValueInvalid", text, "spec.selector")
+    if selects_nothing:
+        shown = msgspec.json.encode(labels or None, order="sorted").decode()
+        yield Cause("FieldValueInvalid", f"Invalid value: {shown}: `selector` does not match template `labels`",
+                    "spec.template.metadata.labels")  # fmt: skip
     yield from template_faults(spec, "spec", ("Always",))
+
+
+def _strategy(kind: str) -> str:
+    """An unknown strategy, as it is shown."""
+    return f'{{"Type":"{kind}","RollingUpdate":null}}'
+
+
+def validate_daemon_set(value: Json) -> Iterator[Cause]:
+    """A DaemonSet."""
+    yield from validate_set(value)
+    kind = ((value.get("spec") or {}).get("updateStrategy") or {}).get("type")
+    if kind not in UPDATES:
+        text = f'Unsupported value: {_strategy(kind)}: supported values: "RollingUpdate", "OnDelete"'
+        yield Cause("FieldValueNotSupported", text, "spec.updateStrategy")
 
 
 def validate_deployment(value: Json) -> Iterator[Cause]:
@@ -84,7 +115,8 @@ def validate_deployment(value: Json) -> Iterator[Cause]:
     strategy = (value.get("spec") or {}).get("strategy") or {}
     kind = strategy.get("type")
     if kind not in ("Recreate", "RollingUpdate"):
-        yield unsupported("spec.strategy.type", kind, ("Recreate", "RollingUpdate"))
+        text = f'Unsupported value: {_strategy(kind)}: supported values: "Recreate", "RollingUpdate"'
+        yield Cause("FieldValueNotSupported", text, "spec.strategy")
     rolling = strategy.get("rollingUpdate")
     if kind == "Recreate" and rolling is not None:
         text = "Forbidden: may not be specified when strategy `type` is 'Recreate'"
@@ -96,13 +128,15 @@ def validate_deployment(value: Json) -> Iterator[Cause]:
             yield invalid_value("spec.strategy.rollingUpdate.maxUnavailable", 0, "may not be 0 when `maxSurge` is 0")
 
 
-def int_or_percent_faults(value: Any, path: str) -> Iterator[Cause]:
-    """A count or a share."""
+def int_or_percent_faults(value: Any, path: str, *, most: int = 0) -> Iterator[Cause]:
+    """A count or a share; `most` bounds a share."""
     if isinstance(value, int) and value < 0:
         yield invalid_value(path, value, "must be greater than or equal to 0")
     if isinstance(value, str) and not PERCENT.match(value):
         text = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"  # noqa: E501
         yield invalid_value(path, value, text)
+    elif isinstance(value, str) and most and (len(value) > SHARE_LENGTH or int(value[:-1]) > most):
+        yield invalid_value(path, value, f"must not be greater than {most}%")
 
 
 def validate_stateful_set(value: Json) -> Iterator[Cause]:
@@ -112,6 +146,10 @@ def validate_stateful_set(value: Json) -> Iterator[Cause]:
     if policy not in ("OrderedReady", "Parallel"):
         text = "must be 'OrderedReady' or 'Parallel'"
         yield invalid_value("spec.podManagementPolicy", policy, text)
+    kind = ((value.get("spec") or {}).get("updateStrategy") or {}).get("type")
+    if kind not in UPDATES:
+        text = f"Invalid value: {_strategy(kind)}: must be 'RollingUpdate' or 'OnDelete'"
+        yield Cause("FieldValueInvalid", text, "spec.updateStrategy")
 
 
 def validate_controller(value: Json) -> Iterator[Cause]:

@@ -13,7 +13,7 @@ from stowplan.apiserver.context import Api
 from stowplan.apiserver.conversion import spoken_body, to_spoken, to_stored
 from stowplan.apiserver.custom.instances import check_instance
 from stowplan.apiserver.defaulting.table import DEFAULTERS
-from stowplan.apiserver.errors import already_exists, invalid
+from stowplan.apiserver.errors import already_exists, bad_request, invalid
 from stowplan.apiserver.metadata import fill_new, generated_name, object_metadata
 from stowplan.apiserver.names import metadata_faults
 from stowplan.apiserver.patch.ownership import own_created
@@ -32,6 +32,9 @@ def create(api: Api, call: Call) -> Reply:
     check_kind(value, call.resource)
     warnings: list[str] = []
     value = typed(api, call, value, warnings)
+    if object_metadata(value).get("resourceVersion"):
+        # such an object was read somewhere, not made
+        raise bad_request("resourceVersion should not be set on objects to be created")
     reply = create_object(api, call, value)
     reply.warnings = warnings
     return reply
@@ -47,9 +50,10 @@ def create_object(api: Api, call: Call, value: dict[str, Any], *, applied: bool 
     complete_new(api, call, value)
     table = api.table(resource)
     name = meta.get("name", "")
-    if table.get(meta.get("namespace", ""), name) is not None:
+    known = table.get(meta.get("namespace", ""), name)
+    if known is not None:
         if named:
-            raise already_exists(resource.subject(name))
+            raise already_exists(resource.subject(name), leaving="deletionTimestamp" in known.decoded()["metadata"])
         meta["name"] = _other_name(api, call, meta["generateName"])
     if not applied:
         own_created(api, call, value)

@@ -5,8 +5,9 @@ Upstream: staging/src/k8s.io/apiserver/pkg/registry/{rest/update.go,generic/regi
 
 from typing import Any
 
+from stowplan.apiserver.admission.pods import tolerate_failing_nodes
 from stowplan.apiserver.body import check_kind, read_object, typed
-from stowplan.apiserver.context import Api
+from stowplan.apiserver.context import PODS, Api
 from stowplan.apiserver.conversion import spoken_body, to_spoken, to_stored
 from stowplan.apiserver.custom.instances import check_instance
 from stowplan.apiserver.defaulting.table import DEFAULTERS
@@ -106,6 +107,8 @@ def change(api: Api, call: Call, entry: Entry, old: Json, value: Json) -> Json:
         if default is not None:
             default(value)
         strategy.update(api, value, old)
+        if resource.storage == PODS and not call.subresource:
+            tolerate_failing_nodes(value["spec"])
     causes = [*metadata_faults(resource.storage, value["metadata"])]
     causes += validate_change(resource.storage, value, old, call.subresource)
     if causes:

@@ -7,8 +7,9 @@ import random
 from collections.abc import Iterator
 
 from stowplan.apiserver.context import Api
-from stowplan.apiserver.errors import ApiError, bad_request, expired
+from stowplan.apiserver.errors import ApiError, expired
 from stowplan.apiserver.forms.negotiate import WatchForm, watch_form
+from stowplan.apiserver.listoptions import INITIAL, check_options
 from stowplan.apiserver.metadata import parse_version
 from stowplan.apiserver.request import Call, Sink, Streamed, boolean_parameter, integer_parameter
 from stowplan.apiserver.storage.entry import Change, Entry
@@ -22,6 +23,7 @@ LONGEST_SECONDS = 3600
 
 def watch_objects(api: Api, call: Call) -> Streamed:
     """An open watch."""
+    check_options(call.query, watch=True)
     labels, fields = selectors(api, call)
     form = watch_form(api, call)
     wanted = call.query.get("resourceVersion", "")
@@ -53,7 +55,7 @@ def watch_objects(api: Api, call: Call) -> Streamed:
         api.hub.add(call.resource.storage, watcher)
         try:
             await write_pieces(sink, _added(form, present))
-            if boolean_parameter(call.query, "sendInitialEvents"):
+            if watcher.bookmarks and boolean_parameter(call.query, INITIAL):
                 await sink.write(b'{"type":"BOOKMARK","object":%b}\n' % form.bookmark(watcher.since, initial_end=True))
             await write_pieces(sink, iter(backlog))
             await _follow(api, sink, watcher, float(seconds))
@@ -67,21 +69,8 @@ def watch_objects(api: Api, call: Call) -> Streamed:
 
 
 def _wants_initial(call: Call, wanted: str) -> bool:
-    if "sendInitialEvents" in call.query:
-        asked = boolean_parameter(call.query, "sendInitialEvents")
-        if call.query.get("resourceVersionMatch") != "NotOlderThan":
-            raise ApiError(
-                422, "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to "
-                "NotOlderThan",
-            )  # fmt: skip
-        if asked and not boolean_parameter(call.query, "allowWatchBookmarks"):
-            raise bad_request("sendInitialEvents requires allowWatchBookmarks")
-        return asked
-    if call.query.get("resourceVersionMatch"):
-        raise ApiError(
-            422, "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless "
-            "sendInitialEvents is provided",
-        )  # fmt: skip
+    if INITIAL in call.query:
+        return boolean_parameter(call.query, INITIAL)
     return wanted in ("", "0")
 
 
