@@ -95,7 +95,7 @@ def validate_set(value: Json) -> Iterator[Cause]:
     yield from template_faults(spec, "spec", ("Always",))
 
 
-def _strategy(kind: str) -> str:
+def _strategy(kind: object) -> str:
     """An unknown strategy, as it is shown."""
     return f'{{"Type":"{kind}","RollingUpdate":null}}'
 
