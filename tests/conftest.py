@@ -1,6 +1,11 @@
 """Options of the whole suite."""
 
 import pytest
+from hypothesis import settings
+
+# an example may take long on a busy machine; what a property must not do is fail for it
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

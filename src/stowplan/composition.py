@@ -12,6 +12,7 @@ from stowplan.framework.plugin import Books, Plugin
 from stowplan.framework.profile import Profile, build_profile
 from stowplan.framework.registry import Registry
 from stowplan.plugins.default_order import DEFAULT_ORDER
+from stowplan.plugins.dynamic_resources.totals import CountedDevices
 
 DEFAULT_REGISTRY: Final = Registry(entry.plugin for entry in DEFAULT_ORDER)
 NAMES_AND_WEIGHTS: Final = tuple((entry.plugin.name, entry.weight) for entry in DEFAULT_ORDER)
@@ -53,9 +54,10 @@ def compose(configuration: SchedulerConfiguration, registry: Registry, gates: Ga
     """Build the profiles of a configuration. Raises ConfigError when a plugin refuses its arguments."""
     profiles = {}
     books = Books()
+    devices = CountedDevices(gates, books)
     for spec in configuration.profiles:
         try:
-            profiles[spec.scheduler_name] = build_profile(spec, registry, gates, books)
+            profiles[spec.scheduler_name] = build_profile(spec, registry, gates, books, devices)
         except ValueError as error:
             raise ConfigError(filename, f"profile {spec.scheduler_name}: {error}") from error
     return Setup(configuration=configuration, profiles=profiles)

@@ -16,6 +16,7 @@ from stowplan.columns.objects import ObjectStore
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.rows import Rows
 from stowplan.columns.view import View
+from stowplan.framework.devices import DeviceSource
 from stowplan.framework.gates import Gates
 from stowplan.framework.verdict import Rejection, Verdict
 from stowplan.framework.wake import EVERY_EVENT, Wake
@@ -57,6 +58,7 @@ class Depends(Enum):
 
     NODE = "the node itself: labels, taints, allocatable, images"
     LOAD = "the node and what is placed on it"
+    FLEET = "all nodes, but not what is placed on any"
     CLUSTER = "what is placed elsewhere, or other objects"
 
 
@@ -109,6 +111,8 @@ class PluginContext:
     filter_names: frozenset[str] = frozenset()
     """The filters of the profile; some hints depend on who else judges."""
     books: Books = field(default_factory=Books)
+    devices: DeviceSource | None = None
+    """Counts the devices behind extended resources; None where nobody does."""
 
 
 class Plugin:
@@ -188,7 +192,10 @@ class ScorePlugin(Plugin, Generic[S]):
         raise NotImplementedError
 
     def normalize(self, pod: PodInfo, rows: Rows, plan: S, raw_n: IntN) -> IntN:
-        """Raw scores of all feasible nodes to 0..MAX_SCORE. By default they are that already."""
+        """Raw scores of all feasible nodes to 0..MAX_SCORE. By default they are that already.
+
+        Unless the plugin depends on the CLUSTER, this must hang on the rows, the plan and the raw scores alone.
+        """
         return raw_n
 
 

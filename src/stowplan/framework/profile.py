@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, final
 
+from stowplan.framework.devices import DeviceSource
 from stowplan.framework.gates import Gates
 from stowplan.framework.plugin import (
     BindPlugin,
@@ -70,7 +71,13 @@ class Profile:
     post_binds: tuple[PostBindPlugin, ...]
 
 
-def build_profile(spec: ProfileSpec, registry: Registry, gates: Gates, books: Books | None = None) -> Profile:
+def build_profile(
+    spec: ProfileSpec,
+    registry: Registry,
+    gates: Gates,
+    books: Books | None = None,
+    devices: DeviceSource | None = None,
+) -> Profile:
     """Make each plugin once and put it where the spec wants it. All profiles of a scheduler share their books."""
     names = {entry.name for entries in spec.points.values() for entry in entries}
     context = PluginContext(
@@ -78,6 +85,7 @@ def build_profile(spec: ProfileSpec, registry: Registry, gates: Gates, books: Bo
         profile_name=spec.scheduler_name,
         filter_names=frozenset(entry.name for entry in spec.points.get(Point.FILTER, ())),
         books=Books() if books is None else books,
+        devices=devices,
     )
     plugins = {name: registry.plugin(name).create(spec.args.get(name), context) for name in sorted(names)}
 

@@ -31,7 +31,7 @@ class AllocatedState:
     whole: Counter[DeviceId] = field(default_factory=Counter)
     shares: Counter[DeviceId] = field(default_factory=Counter)
     capacity: dict[DeviceId, dict[str, int]] = field(default_factory=dict)
-    _changed: set[DeviceId] = field(default_factory=set)
+    _changed: dict[str, set[DeviceId]] = field(default_factory=dict)
 
     def add(self, allocation: AllocationResult) -> None:
         """An allocation came."""
@@ -43,7 +43,8 @@ class AllocatedState:
 
     def _count(self, allocation: AllocationResult, sign: int) -> None:
         for device, result in held_devices(allocation):
-            self._changed.add(device)
+            for changed in self._changed.values():
+                changed.add(device)
             if result.share_id is None or not self.shares_apart:
                 _bump(self.whole, device, sign)
                 continue
@@ -59,9 +60,10 @@ class AllocatedState:
         if sign < 0 and not any(taken.values()):
             del self.capacity[device]
 
-    def take_changes(self) -> set[DeviceId]:
-        """Return the devices that changed since the last call."""
-        changed, self._changed = self._changed, set()
+    def take_changes(self, reader: str) -> set[DeviceId]:
+        """Return the devices that changed since the reader's last call; what was before its first it has to look up."""
+        changed = self._changed.get(reader, set())
+        self._changed[reader] = set()
         return changed
 
     def in_use(self, device: DeviceId) -> bool:

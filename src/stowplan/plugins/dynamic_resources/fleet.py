@@ -27,6 +27,7 @@ FREE, TAKEN = 0, 1
 GONE: Final = -1
 """The row of pools whose node is gone, or has others now."""
 MOST_DEAD: Final = 4096
+READER: Final = "fleet"
 
 
 @final
@@ -123,9 +124,9 @@ class Fleet:
             self.common_version += 1
             self._update_use(range(len(self.candidates)))
             self._update_left(range(len(self._counted)))
-            state.take_changes()
+            state.take_changes(READER)
             return
-        changed = state.take_changes()
+        changed = state.take_changes(READER)
         if changed:
             self.common_version += not changed <= self._at.keys()
             self._update_left({i for device in changed for i in self._counted_at.get(device[:2], ())})
