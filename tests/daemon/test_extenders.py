@@ -389,6 +389,36 @@ def test_one_that_hangs_up_is_an_error() -> None:
         thread.join()
 
 
+@pytest.mark.parametrize("head", [
+    pytest.param(b"HTTP/1.0 200 OK\r\n\r\n", id="and speaks HTTP/1.0"),
+    pytest.param(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 19\r\n\r\n", id="and says so"),
+])  # fmt: skip
+def test_one_that_closes_after_each_answer_is_heard_out(head: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            for _ in range(2):
+                connection, _ = server.accept()
+                with connection:
+                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    connection.recv(65536)
+                    connection.sendall(head)
+                    asked.wait()
+                    connection.sendall(b'{"NodeNames":["a"]}')
+
+        asked = threading.Event()
+        thread = threading.Thread(target=answer)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        timer = threading.Timer(0.05, asked.set)  # the head is read before the rest is there
+        timer.start()
+        with closing(extender(url)) as one:
+            got = [one.filter(WEB, ["a", "b"]).kept for _ in range(2)]
+        thread.join()
+
+    assert [["a"], ["a"]] == got
+
+
 def server_tls(folder: Path) -> tuple[ServerTls, bytes]:
     """A server's side, and the certificate to trust."""
     tls = ServerTls(ServingOptions(cert_dir=str(folder)), SystemClock())

@@ -250,7 +250,7 @@ def test_extended_resources_get_a_claim_of_their_own() -> None:
         "create pod-extended-resources-",
         "update pod-extended-resources-x",
         "update pod-extended-resources-x/status",
-        'patch pod/status {"metadata":{"uid":"mine"},"status":{"extendedResourceClaimStatus":{"requestMappings":'
+        'patch pod/status {"status":{"extendedResourceClaimStatus":{"requestMappings":'
         '[{"containerName":"c","resourceName":"example.com/foo","requestName":"container-0-request-0"}],'
         '"resourceClaimName":"pod-extended-resources-x"}}}',
     ] == written

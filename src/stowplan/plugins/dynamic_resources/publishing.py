@@ -168,7 +168,7 @@ class Publisher:
             told = f"nil or empty request mappings, no update of pod {pod.key} ExtendedResourceClaimStatus"
             raise PluginError(told)
         told_status = PodExtendedResourceClaimStatus(request_mappings=mappings, resource_claim_name=claim.name)
-        patch = {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": told_status}}
+        patch = {"status": {"extendedResourceClaimStatus": told_status}}
         try:
             await binding.writer.patch(pod, msgspec.json.encode(patch), subresource="status")
         except ApiFailure as error:
