@@ -6,14 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stowplan.api.pod import Pod
-from stowplan.columns.pods import PodInfo
-from stowplan.columns.rows import Rows
 from stowplan.composition import set_up
 from stowplan.cycle.decide import Circumstances, decide
 from stowplan.cycle.decision import Trace
-from stowplan.framework.memo import Memo
-from stowplan.framework.plugin import Depends, FilterPlugin
-from stowplan.framework.verdict import Verdict, rejection
+from stowplan.framework.memo import MOST_KEPT, Memo
 from stowplan.testing.builders import cluster, node, pod
 from tests.plugins.generated import Scene, changes, pods, scenes
 
@@ -53,42 +49,20 @@ def test_a_decision_is_the_same_with_and_without_kept_answers(
         data.draw(changes())(state)
 
 
-class Counting(FilterPlugin[None]):
-    """Refuses full nodes, and counts how many it was asked about."""
+def test_only_classes_seen_lately_are_kept() -> None:
+    state = cluster(node("n"))
+    memo = Memo()
+    first = state.compiler.compile(pod("first", labels={"app": "0"}))
+    standing = memo.standing(PROFILE, first, state.view())
 
-    name = "Counting"
-    depends = Depends.LOAD
+    assert standing is memo.standing(PROFILE, state.compiler.compile(pod("like-first", labels={"app": "0"})), state.view())
+    for i in range(MOST_KEPT):
+        memo.standing(PROFILE, state.compiler.compile(pod("other", labels={"app": f"other-{i}"})), state.view())
 
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def filter(self, pod: PodInfo, rows: Rows, plan: None) -> Verdict:
-        """Nodes with two pods are full."""
-        self.asked += len(rows)
-        return Verdict.reject_where(rows.pod_count >= 2, rejection("full"))
+    assert standing is not memo.standing(PROFILE, first, state.view())
 
 
-def test_only_the_rows_that_changed_are_judged_again() -> None:
-    state = cluster(*(node(f"n{i}") for i in range(40)))
-    plugin, memo, info = Counting(), Memo(), state.compiler.compile(pod("waiting"))
-    memo.verdict(plugin, info, state.view().rows, None)
+def test_a_pod_that_names_its_node_is_not_like_its_class() -> None:
+    state = cluster(node("n"))
 
-    state.put_pod(pod("a", on="n3"))
-    state.put_pod(pod("b", on="n3"))
-    verdict = memo.verdict(plugin, info, state.view().rows, None)
-
-    assert 41 == plugin.asked
-    assert rejection("full") == verdict.at(3)
-
-
-def test_another_plan_or_other_nodes_are_judged_afresh() -> None:
-    state = cluster(*(node(f"n{i}") for i in range(40)))
-    plugin, memo, info = Counting(), Memo(), state.compiler.compile(pod("waiting"))
-    memo.verdict(plugin, info, state.view().rows, None)
-    memo.verdict(plugin, info, state.view().rows, "another plan")
-    assert 80 == plugin.asked
-
-    state.put_node(node("n40"))
-    memo.verdict(plugin, info, state.view().rows, "another plan")
-
-    assert 121 == plugin.asked
+    assert Memo().standing(PROFILE, state.compiler.compile(pod("p", on="n")), state.view()) is None

@@ -1,6 +1,6 @@
 """Rows: the nodes that are being judged, as arrays. The axis along which every kernel works."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from stowplan.columns.ports import HostPort
 from stowplan.columns.selector_counts import SelectorCount
 from stowplan.columns.term_counts import AffinityTerm
 from stowplan.goarith import BoolN, IntN
+
+FEW_ROWS: Final = 4
+"""perf: a NumPy call costs a microsecond however few the rows; up to so many, plain numbers are faster."""
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -21,17 +21,18 @@ from stowplan.framework.fit_error import fit_error_text
 from stowplan.framework.memo import Memo
 from stowplan.framework.post_filter import FailedAttempt, Nomination, NoRoom
 from stowplan.framework.profile import Profile
+from stowplan.framework.ranking import Scores
 from stowplan.framework.runner import (
     NOBODY_NOMINATED,
     Judgement,
     Nominated,
     Prepared,
     Rejected,
-    Scores,
     run_filters_with_nominated,
     run_prepare,
     run_scores,
 )
+from stowplan.framework.standing import Standing
 from stowplan.framework.verdict import Rejection, unresolvable
 from stowplan.goarith import IntN
 
@@ -62,7 +63,7 @@ class Circumstances:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Judge:
     """The filters of a profile, bound to one attempt."""
 
@@ -70,10 +71,12 @@ class _Judge:
     prepared: Prepared
     pod: PodInfo
     nominated: Nominated
-    memo: Memo | None = None
+    standing: Standing | None = None
 
     def judge(self, rows: Rows) -> Judgement:
-        return run_filters_with_nominated(self.profile, self.prepared, self.pod, rows, self.nominated, memo=self.memo)
+        return run_filters_with_nominated(
+            self.profile, self.prepared, self.pod, rows, self.nominated, standing=self.standing
+        )
 
 
 def decide(view: View, pod: PodInfo, profile: Profile, given: Circumstances) -> tuple[Decision, int]:
@@ -89,13 +92,14 @@ def decide(view: View, pod: PodInfo, profile: Profile, given: Circumstances) -> 
         trace = Trace(pod=pod, nodes=nodes, prepared=prepared, absent=prepared.rejected)
         return _no_node(view, trace, profile, given), given.cursor
 
-    judge = _Judge(profile, prepared, pod, given.nominated, given.memo)
+    standing = None if given.memo is None else given.memo.standing(profile, pod, view)
+    judge = _Judge(profile, prepared, pod, given.nominated, standing)
     nominated_node = pod.pod.status.nominated_node_name
     if nominated_node:
         judgement = judge.judge(view.only([nominated_node]))
         feasible = filter_by_extenders(given.extenders, pod, judgement)
         if len(feasible):
-            found = _Found(pod, nodes, prepared, judgement, feasible, nominated_first=nominated_node)
+            found = _Found(pod, nodes, prepared, judgement, feasible, standing, nominated_first=nominated_node)
             return _choose(found, profile, given), given.cursor
 
     judgement, cursor = _look(view, profile, judge, given)
@@ -105,7 +109,7 @@ def decide(view: View, pod: PodInfo, profile: Profile, given: Circumstances) -> 
         absent = Rejected("", unresolvable(f"node(s) didn't satisfy plugin(s) [{names}]"))
     feasible = filter_by_extenders(given.extenders, pod, judgement)
     if len(feasible):
-        found = _Found(pod, nodes, prepared, judgement, feasible, absent=absent)
+        found = _Found(pod, nodes, prepared, judgement, feasible, standing, absent=absent)
         return _choose(found, profile, given), cursor
     trace = Trace(pod=pod, nodes=nodes, prepared=prepared, judgement=judgement, absent=absent, feasible=feasible)
     return _no_node(view, trace, profile, given), cursor
@@ -144,6 +148,7 @@ class _Found:
     prepared: Prepared
     judgement: Judgement
     feasible: Rows
+    standing: Standing | None = None
     nominated_first: str = ""
     absent: Rejected | None = None
 
@@ -156,9 +161,9 @@ def _choose(found: _Found, profile: Profile, given: Circumstances) -> Decision:
         best: IntN = np.zeros(1, np.int64)
     else:
         scores = score_by_extenders(
-            given.extenders, pod, run_scores(profile, found.prepared, pod, feasible, given.memo)
+            given.extenders, pod, run_scores(profile, found.prepared, pod, feasible, found.standing)
         )
-        best = np.flatnonzero(scores.total_n == scores.total_n.max())
+        best = (scores.total_n == np.maximum.reduce(scores.total_n)).nonzero()[0]
     names = feasible.view.nodes.names
     if given.ties == "first":
         node_name = min(names[feasible.index[i]] for i in best)

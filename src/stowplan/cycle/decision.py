@@ -10,7 +10,8 @@ from typing import final
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.rows import Rows
 from stowplan.framework.post_filter import Nomination, NoRoom, Write
-from stowplan.framework.runner import Judgement, Prepared, Rejected, Scores
+from stowplan.framework.ranking import Scores
+from stowplan.framework.runner import Judgement, Prepared, Rejected
 
 
 @final

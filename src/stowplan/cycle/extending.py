@@ -12,14 +12,15 @@ from stowplan.columns.pods import PodInfo
 from stowplan.columns.rows import Rows
 from stowplan.framework.extender import EXTENDER_PLUGIN, MAX_EXTENDER_SCORE, Extender, ExtenderError
 from stowplan.framework.plugin import MAX_SCORE, PluginError
-from stowplan.framework.runner import Judgement, PluginScore, Rejected, Scores
+from stowplan.framework.ranking import PluginScore, Scores
+from stowplan.framework.runner import Judgement, Rejected
 from stowplan.framework.verdict import Rejection
 from stowplan.goarith import IntN
 
 
 def filter_by_extenders(extenders: Sequence[Extender], pod: PodInfo, judgement: Judgement) -> Rows:
     """The rows that passed the filters and every interested extender; what extenders reject enters the judgement."""
-    feasible = judgement.rows.select(judgement.passed_n)
+    feasible = judgement.passed
     for extender in extenders:
         if not len(feasible):
             break

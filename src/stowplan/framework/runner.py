@@ -14,9 +14,10 @@ from stowplan.columns.pods import PodInfo
 from stowplan.columns.rows import Rows
 from stowplan.columns.view import View
 from stowplan.columns.worlds import Worlds
-from stowplan.framework.memo import Memo
-from stowplan.framework.plugin import MAX_SCORE, FilterPlugin, PluginError, PreFilterPlugin, Restricted, Skip
+from stowplan.framework.plugin import FilterPlugin, PluginError, PreFilterPlugin, Restricted, Skip
 from stowplan.framework.profile import Profile
+from stowplan.framework.ranking import Scorer, Scores, summed
+from stowplan.framework.standing import Standing
 from stowplan.framework.verdict import OutcomeN, Rejection, Verdict, unresolvable
 from stowplan.goarith import BoolN, IntN
 
@@ -92,6 +93,12 @@ class Judgement:
         self.rejections.append(rejected)
         self.outcome_n[positions] = len(self.rejections)
 
+    @property
+    def passed(self) -> Rows:
+        """The rows that pass."""
+        # perf: rows of all nodes are slices; an index array copies every column that is read along it
+        return self.rows.select(self.outcome_n == 0) if self.rejections else self.rows
+
     def select(self, mask_n: BoolN) -> "Judgement":
         """What is said of some of the rows."""
         return Judgement(self.rows.select(mask_n), self.outcome_n[mask_n], list(self.rejections))
@@ -145,8 +152,10 @@ def plan_of(plugin: FilterPlugin[Any], prepared: Prepared) -> Any:
     return prepared.plans.get(plugin.name)
 
 
-def run_filters(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows, memo: Memo | None = None) -> Judgement:
-    """Judge rows as they are, without nominated pods."""
+def run_filters(
+    profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows, standing: Standing | None = None
+) -> Judgement:
+    """Judge rows as they are, without nominated pods. What is kept of all rows counts when all are judged."""
     outcome_n = np.zeros(len(rows), np.int32)
     rejections: list[Rejected] = []
     judgement = Judgement(rows, outcome_n, rejections)
@@ -154,7 +163,10 @@ def run_filters(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows, 
     left = rows
     for plugin in filters_for(profile, prepared):
         plan = plan_of(plugin, prepared)
-        verdict = plugin.filter(pod, left, plan) if memo is None else memo.verdict(plugin, pod, left, plan)
+        if standing is not None and left is rows.view.rows:
+            verdict = standing.verdict(plugin, pod, left, plan)
+        else:
+            verdict = plugin.filter(pod, left, plan)
         if verdict.outcome_n is None:
             continue
         _merge(judgement, plugin.name, verdict, at)
@@ -205,13 +217,13 @@ def run_filters_with_nominated(
     rows: Rows,
     nominated: Nominated,
     *,
-    memo: Memo | None = None,
+    standing: Standing | None = None,
 ) -> Judgement:
     """Judge rows so that pods nominated there, of equal or higher priority, fit too.
 
     A row with such pods must pass with them and without them: they may come, and they may end up elsewhere.
     """
-    judgement = run_filters(profile, prepared, pod, rows, memo)
+    judgement = run_filters(profile, prepared, pod, rows, standing)
     if not nominated:
         return judgement
     guests = _guests(pod, rows, nominated)
@@ -253,33 +265,9 @@ def _with_guests(rows: Rows, at: IntN, guests: Mapping[int, Sequence[PodInfo]]) 
     return worlds
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class PluginScore:
-    """One plugin's scores of all feasible rows."""
-
-    plugin: str
-    weight: int
-    raw_n: IntN
-    normalized_n: IntN
-
-    @property
-    def weighted_n(self) -> IntN:
-        """What counts in the total."""
-        return self.normalized_n * self.weight
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """The scores of all feasible rows."""
-
-    rows: Rows
-    by_plugin: tuple[PluginScore, ...]
-    total_n: IntN
-
-
-def run_scores(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows, memo: Memo | None = None) -> Scores:
+def run_scores(
+    profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows, standing: Standing | None = None
+) -> Scores:
     """Score the feasible rows by every plugin that has something to say, normalise, weigh and add up."""
     plans: dict[str, Any] = {}
     skipped: set[str] = set()
@@ -289,25 +277,8 @@ def run_scores(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows, m
             skipped.add(plugin.name)
         else:
             plans[plugin.name] = plan
-    total_n: IntN = np.zeros(len(rows), np.int64)
-    by_plugin = []
-    for scorer, weight in profile.scores:
-        if scorer.name in skipped:
-            continue
-        plan = plans.get(scorer.name)
-        raw_n = scorer.score(pod, rows, plan) if memo is None else memo.scores(scorer, pod, rows, plan)
-        normalized_n = scorer.normalize(pod, rows, plan, raw_n)
-        _check_range(scorer.name, normalized_n)
-        by_plugin.append(PluginScore(scorer.name, weight, raw_n, normalized_n))
-        total_n += normalized_n * weight
-    return Scores(rows, tuple(by_plugin), total_n)
-
-
-def _check_range(name: str, scores_n: IntN) -> None:
-    low, high = int(scores_n.min()), int(scores_n.max())
-    if low < 0 or high > MAX_SCORE:
-        bad = low if low < 0 else high
-        raise PluginError(
-            f'plugin "{name}" returns an invalid score {bad}, '
-            f"it should in the range of [0, {MAX_SCORE}] after normalizing"
-        )
+    asked = [Scorer(s, weight, plans.get(s.name)) for s, weight in profile.scores if s.name not in skipped]
+    if standing is not None and not rows.differs:
+        return standing.scores(asked, pod, rows)
+    by_plugin = tuple(scorer.rank(pod, rows, scorer.plugin.score(pod, rows, scorer.plan)) for scorer in asked)
+    return Scores(rows, by_plugin, summed(by_plugin, len(rows)))

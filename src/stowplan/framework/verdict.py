@@ -81,6 +81,14 @@ class Verdict:
         return Verdict(mask_n.astype(np.int32), (why,)) if mask_n.any() else PASS_ALL
 
     @staticmethod
+    def of_each(each: Sequence[Rejection | None]) -> "Verdict":
+        """What is said of every row by itself; None lets it pass."""
+        codes = {why: number for number, why in enumerate(dict.fromkeys(why for why in each if why is not None), 1)}
+        if not codes:
+            return PASS_ALL
+        return Verdict(np.array([0 if why is None else codes[why] for why in each], np.int32), tuple(codes))
+
+    @staticmethod
     def first_of(cases: Sequence[tuple[BoolN, Rejection]]) -> "Verdict":
         """The first case whose mask is set decides a row."""
         outcome_n: OutcomeN | None = None

@@ -25,7 +25,7 @@ class ImageLocality(ScorePlugin[None]):
 
     name = "ImageLocality"
     # what an image counts depends on how many other nodes have it
-    depends = Depends.CLUSTER
+    depends = Depends.FLEET
 
     def score(self, pod: PodInfo, rows: Rows, plan: None) -> IntN:
         """The sum over images of size times share of nodes, brought to the range of scores."""

@@ -24,8 +24,9 @@ from stowplan.testing.running import prepare
 STALE: Final = {
     Depends.NODE: Changed.NODE | Changed.MEMBERS,
     Depends.LOAD: Changed.NODE | Changed.MEMBERS | Changed.LOAD,
+    Depends.FLEET: Changed.NODE | Changed.MEMBERS,
 }
-"""Which changes of a row make a kept answer about it stale."""
+"""Which changes of a row make a kept answer about it stale, or about all rows when the plugin looks at the fleet."""
 
 
 @final
@@ -105,6 +106,8 @@ def assert_kept_answers_hold(plugin: Plugin, cluster: Cluster, pod: Pod, change:
     if plugin.depends not in STALE or changes is None or before != after:
         return
     stale = {row for row, changed in changes.items() if changed & STALE[plugin.depends]}
+    if stale and plugin.depends is Depends.FLEET:
+        stale = set(now.rows.index.tolist())
     dirty = Rows(now, np.array([row for row in now.rows.index.tolist() if row in stale], dtype=np.int64))
     kept.update(zip(dirty.index.tolist(), judge(plugin, info, dirty, after), strict=True))
     want = judge(plugin, info, now.rows, after)

@@ -1,7 +1,6 @@
 """NodeResourcesFit: reject nodes without room for the pod, rank the others by how full they would be.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go, resource_allocation.go (v1.36.4).
-Unlike there, an extended resource that only devices serve does not count in the score; by default none is scored.
 """
 
 from collections.abc import Mapping
@@ -13,8 +12,10 @@ import numpy as np
 from stowplan.api.requests import score_requests
 from stowplan.api.resource_names import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_extended, is_scalar
 from stowplan.columns.pods import PodInfo
-from stowplan.columns.rows import Rows
+from stowplan.columns.rows import FEW_ROWS, Rows
 from stowplan.columns.view import View
+from stowplan.framework.by_class import ByClass
+from stowplan.framework.devices import DeviceTotals, offered_and_used
 from stowplan.framework.plugin import (
     Depends,
     FilterPlugin,
@@ -25,7 +26,7 @@ from stowplan.framework.plugin import (
     ScorePlugin,
 )
 from stowplan.framework.plugin_args import NodeResourcesFitArgs
-from stowplan.framework.verdict import Verdict
+from stowplan.framework.verdict import Rejection, Verdict
 from stowplan.framework.wake import Change, Kind, Wake
 from stowplan.goarith import BoolN, IntN
 from stowplan.plugins.node_resources_fit.devices import devices_serve
@@ -53,11 +54,12 @@ Wants = tuple[Want, ...]
 @final
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A resource that counts in the score, what the pod adds to it, and its weight."""
+    """A resource that counts in the score, what the pod adds to it, its weight, and the devices that may serve it."""
 
     resource: str
     amount: int
     weight: int
+    devices: DeviceTotals | None
 
 
 Score = tuple[Asked, ...]
@@ -73,12 +75,16 @@ class NodeResourcesFit(PreFilterPlugin[Wants], FilterPlugin[Wants], PreScorePlug
 
     def __init__(self, args: NodeResourcesFitArgs | None = None, context: PluginContext | None = None) -> None:
         args = args or NodeResourcesFitArgs()
-        gates = (context or PluginContext()).gates
+        context = context or PluginContext()
+        gates = context.gates
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         self._devices = gates.on("DRAExtendedResource")
+        self._source = context.devices
         self._specs = args.scoring_strategy.resources
         self._strategy: Strategy = strategy_of(args.scoring_strategy)
+        self._wants: ByClass[Wants] = ByClass()
+        self._asked: ByClass[Score] = ByClass()
         hints = Hints(devices=self._devices)
         resizes = gates.on("InPlacePodVerticalScaling")
         wakes = [
@@ -96,6 +102,10 @@ class NodeResourcesFit(PreFilterPlugin[Wants], FilterPlugin[Wants], PreScorePlug
 
     def prepare(self, view: View, pod: PodInfo) -> Wants:
         """What the pod needs, in the order in which reasons are listed."""
+        known = self._wants.get(pod.cls)
+        return self._work_out(view, pod) if known is None else known
+
+    def _work_out(self, view: View, pod: PodInfo) -> Wants:
         wanted = pod.cls.wanted
         wants = [Want(name, wanted[name], False) for name in ALWAYS if wanted.get(name)]
         wants += [
@@ -103,10 +113,14 @@ class NodeResourcesFit(PreFilterPlugin[Wants], FilterPlugin[Wants], PreScorePlug
             for name in sorted(wanted.keys() - ALWAYS)
             if wanted[name] and not self._ignores(name)
         ]
-        return tuple(wants)
+        # which resources devices serve may change at any time
+        only_of_nodes = wanted.keys() <= set(ALWAYS)
+        return self._wants.put(pod.cls, tuple(wants)) if only_of_nodes else tuple(wants)
 
     def filter(self, pod: PodInfo, rows: Rows, plan: Wants) -> Verdict:
         """Nodes that are full, or short of something the pod needs, fail with all their shortages."""
+        if len(rows) <= FEW_ROWS and not rows.differs:
+            return _filter_few(rows, plan)
         full_n = rows.pod_count >= rows.allocatable(PODS)
         cases = [(full_n, TOO_MANY_PODS)] if full_n.any() else []
         hopeless_n: BoolN | None = None
@@ -125,6 +139,9 @@ class NodeResourcesFit(PreFilterPlugin[Wants], FilterPlugin[Wants], PreScorePlug
 
     def prepare_score(self, pod: PodInfo, rows: Rows, plans: Mapping[str, Any]) -> Score:
         """What the pod would add, with defaults for the cpu and memory that its containers do not ask for."""
+        known = self._asked.get(pod.cls)
+        if known is not None:
+            return known
         if not self._specs:
             raise PluginError("resources not found")
         cls, status = pod.cls, pod.pod.status
@@ -132,17 +149,30 @@ class NodeResourcesFit(PreFilterPlugin[Wants], FilterPlugin[Wants], PreScorePlug
             amounts: Mapping[str, int] = {**cls.requests, CPU: cls.nonzero_cpu, MEMORY: cls.nonzero_memory}
         else:
             amounts = score_requests(pod.pod)
-        asked = (Asked(spec.name, amounts.get(spec.name, 0), spec.weight) for spec in self._specs)
         # parity: a scalar resource that the pod does not ask for is left out, and so is one that nobody counts
-        return tuple(a for a in asked if a.resource in ALWAYS or (a.amount and is_scalar(a.resource)))
+        counted = [
+            spec for spec in self._specs if spec.name in ALWAYS or (amounts.get(spec.name) and is_scalar(spec.name))
+        ]
+        asked = tuple(
+            Asked(spec.name, amounts.get(spec.name, 0), spec.weight, self._behind(rows.view, spec.name))
+            for spec in counted
+        )
+        # how many devices nodes have may change at any time
+        only_of_nodes = all(spec.name in ALWAYS for spec in counted)
+        return self._asked.put(pod.cls, asked) if only_of_nodes else asked
 
     def score(self, pod: PodInfo, rows: Rows, plan: Score) -> IntN:
         """The strategy's opinion of the node with the pod on it."""
         if not plan:
             return np.zeros(len(rows), np.int64)
-        return self._strategy(
-            [Part(_used(rows, a.resource) + a.amount, rows.allocatable(a.resource), a.weight) for a in plan]
-        )
+        parts = []
+        for asked in plan:
+            offered_n, used_n = _offered_and_used(rows, asked)
+            parts.append(Part(used_n + asked.amount, offered_n, asked.weight))
+        return self._strategy(parts)
+
+    def _behind(self, view: View, resource: str) -> DeviceTotals | None:
+        return None if self._source is None or resource in ALWAYS else self._source.behind(view, resource)
 
     def _ignores(self, name: str) -> bool:
         if not is_extended(name):
@@ -150,9 +180,26 @@ class NodeResourcesFit(PreFilterPlugin[Wants], FilterPlugin[Wants], PreScorePlug
         return name in self._ignored or name.split("/", 1)[0] in self._ignored_groups
 
 
-def _used(rows: Rows, resource: str) -> IntN:
-    if resource == CPU:
-        return rows.nonzero_cpu
-    if resource == MEMORY:
-        return rows.nonzero_memory
-    return rows.requested(resource)
+def _filter_few(rows: Rows, plan: Wants) -> Verdict:
+    """The same in plain numbers."""
+    offered = [rows.allocatable(want.resource).tolist() for want in plan]
+    requested = [rows.requested(want.resource).tolist() for want in plan]
+    verdict: list[Rejection | None] = []
+    for i, full in enumerate((rows.pod_count >= rows.allocatable(PODS)).tolist()):
+        reasons = [TOO_MANY_PODS] if full else []
+        hopeless = False
+        for want, offers, taken in zip(plan, offered, requested, strict=True):
+            there = offers[i]
+            if want.amount > there - taken[i] and not (want.by_devices and there <= 0):
+                reasons.append(f"Insufficient {want.resource}")
+                hopeless |= want.amount > there
+        verdict.append(Rejection(tuple(reasons), unresolvable=hopeless) if reasons else None)
+    return Verdict.of_each(verdict)
+
+
+def _offered_and_used(rows: Rows, asked: Asked) -> tuple[IntN, IntN]:
+    if asked.resource == CPU:
+        return rows.allocatable(CPU), rows.nonzero_cpu
+    if asked.resource == MEMORY:
+        return rows.allocatable(MEMORY), rows.nonzero_memory
+    return offered_and_used(rows, asked.resource, asked.devices)

@@ -10,6 +10,7 @@ from typing import Final, final
 
 import numpy as np
 
+from stowplan.columns.rows import FEW_ROWS
 from stowplan.framework.plugin import MAX_SCORE
 from stowplan.framework.plugin_args import (
     LEAST_ALLOCATED,
@@ -39,11 +40,15 @@ Strategy = Callable[[Sequence[Part]], IntN]
 
 def least_allocated(parts: Sequence[Part]) -> IntN:
     """The emptier the better: the weighted mean of the free shares."""
+    if len(parts[0].used_n) <= FEW_ROWS:
+        return weighted_mean_of_few(parts, lambda used, capacity: max(capacity - used, 0))
     return weighted_mean(parts, lambda part: np.maximum(part.capacity_n - part.used_n, 0))
 
 
 def most_allocated(parts: Sequence[Part]) -> IntN:
     """The fuller the better: the weighted mean of the used shares."""
+    if len(parts[0].used_n) <= FEW_ROWS:
+        return weighted_mean_of_few(parts, min)
     return weighted_mean(parts, lambda part: np.minimum(part.used_n, part.capacity_n))
 
 
@@ -103,6 +108,20 @@ def weighted_mean(parts: Sequence[Part], amount_of: Callable[[Part], IntN]) -> I
         weight_n += there_n
     total_n //= np.maximum(weight_n, 1)
     return total_n
+
+
+def weighted_mean_of_few(parts: Sequence[Part], amount_of: Callable[[int, int], int]) -> IntN:
+    """The same in plain numbers; `amount_of` gets what is used and the capacity."""
+    columns = [(part.used_n.tolist(), part.capacity_n.tolist(), part.weight) for part in parts]
+    means = []
+    for i in range(len(parts[0].used_n)):
+        total = weights = 0
+        for used, capacity, weight in columns:
+            if capacity[i]:
+                total += amount_of(used[i], capacity[i]) * FULL // capacity[i] * weight
+                weights += weight
+        means.append(total // weights if weights else 0)
+    return np.array(means, np.int64)
 
 
 def percent(part_n: IntN, whole_n: IntN) -> IntN:
