@@ -49,6 +49,14 @@ def welcome(process: "subprocess.Popen[str]") -> str:
     return text
 
 
+def command_of(pid: int) -> bytes:
+    """The command line of a process, empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def until_gone(pids: list[int]) -> None:
     """Wait for the end of processes."""
     deadline = time.monotonic() + SECONDS
@@ -74,10 +82,13 @@ def test_it_says_what_runs_and_ctrl_c_ends_all_of_it() -> None:
         assert 3 == len(pids)
         assert 3 == text.count("\n  kubectl ")
         assert "0o600" == oct(config.stat().st_mode & 0o777)
+        # a busy machine says what runs before all of it does
+        environment = {**os.environ, "KUBECONFIG": str(config)}
+        waiting = ["kubectl", "wait", "--for=create", "node/node-0", "node/node-1", "--timeout=20s"]
+        subprocess.run(waiting, env=environment, capture_output=True, check=True)
         listed = subprocess.run(
-            ["kubectl", "get", "nodes", "-o", "name"], env={**os.environ, "KUBECONFIG": str(config)},
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            ["kubectl", "get", "nodes", "-o", "name"], env=environment, capture_output=True, text=True, check=True
+        )
         assert ["node/node-0", "node/node-1"] == listed.stdout.split()
 
         process.send_signal(signal.SIGINT)
@@ -173,16 +184,34 @@ def test_a_missing_scheduler_configuration_is_one_clear_line(tmp_path: Path) -> 
     assert f"stowplan up: {tmp_path}/none: no such file" == refused("--config", f"{tmp_path}/none", status=2)
 
 
-def test_a_bad_scheduler_configuration_ends_all_of_it(tmp_path: Path) -> None:
+def test_a_bad_scheduler_configuration_is_one_clear_line(tmp_path: Path) -> None:
     file = tmp_path / "scheduler.yaml"
     file.write_text("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nnope: 1\n")
-    with up("--nodes", "1", "--config", str(file)) as process:
-        welcome(process)
-        pids = children_of(process.pid)
 
-        assert 1 == process.wait(SECONDS)
-        until_gone(pids)
-        (line,) = process.communicate()[1].splitlines()
+    line = refused("--nodes", "1", "--config", str(file), status=2)
 
-    assert line.startswith("stowplan up: the scheduler ended with status 1: ")
+    assert line.startswith(f"stowplan up: {file}")
     assert "nope" in line
+
+
+def test_nodes_that_are_neither_a_number_nor_a_file_are_one_clear_line() -> None:
+    assert "stowplan up: --nodes many: neither a number nor a file that is there" == refused(
+        "--nodes", "many", status=2
+    )
+
+
+def test_a_process_that_is_killed_is_started_again_and_that_is_said() -> None:
+    with up("--nodes", "1") as process:
+        welcome(process)
+        (scheduler,) = [pid for pid in children_of(process.pid) if b"scheduler" in command_of(pid)]
+        os.kill(scheduler, signal.SIGKILL)
+
+        assert process.stderr is not None
+        assert select.select([process.stderr], [], [], SECONDS)[0]
+        assert process.stderr.readline().startswith("the scheduler was ended by SIGKILL, starting it again")
+        deadline = time.monotonic() + SECONDS
+        while not any(b"scheduler" in command_of(pid) for pid in children_of(process.pid) if pid != scheduler):
+            assert time.monotonic() < deadline, "no other scheduler was started"
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert 0 == process.wait(SECONDS)

@@ -14,7 +14,7 @@ from stowplan.sim.up import Up, UpError, UpOptions, shown
 
 POLL = 0.2
 # The promise is to have something to say within three seconds; nodes that take longer come later.
-PATIENCE = 1.2
+PATIENCE = 2.3
 
 
 @click.command("up")
@@ -36,12 +36,14 @@ def command(
         scheduler_config=Path(config) if config else None,
         with_scheduler=not no_scheduler,
     )
+    clock = SystemClock()
+    started = clock.monotonic()
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda _number, _frame: ended.set())
     try:
-        with Up(options, clock=SystemClock()) as cluster:
-            registered = cluster.wait_nodes(PATIENCE)
+        with Up(options, clock=clock) as cluster:
+            registered = cluster.wait_nodes(max(started + PATIENCE - clock.monotonic(), 0.0))
             click.echo(_welcome(cluster, options, registered=registered))
             sys.stdout.flush()
             while not ended.wait(POLL):

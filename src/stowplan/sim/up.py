@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -64,6 +65,7 @@ class Up:
         self._server: Child | None = None
         self._simulation: Child | None = None
         self._scheduler: Child | None = None
+        self._check: Child | None = None
         self._pauses: dict[str, float] = {}
         self._resting: dict[str, float] = {}
         self._ready: Ready | None = None
@@ -128,9 +130,14 @@ class Up:
             kubeconfig=self._own_kubeconfig,
         )
         self._server = self._spawn("API server", "stowplan.apiserver", encode_options(server))
+        if options.scheduler_config is not None and options.with_scheduler:
+            # perf: the scheduler reads its configuration while the server starts
+            self._check = self._start_check(options.scheduler_config)
         # perf: the simulation reads its modules while the server reads its own
         self._simulation = self._start_simulation()
         self._ready = self._listening(self._server)
+        if self._check is not None:
+            self._refuse_configuration(self._check)
         self._write_kubeconfig(self._ready)
         if options.with_scheduler:
             self._scheduler = self._start_scheduler()
@@ -148,7 +155,7 @@ class Up:
         assert self._server is not None, "the cluster is not started"
         status = self._server.ended()
         if status is not None:
-            raise UpError(f"the API server ended with status {status}: {self._server.last_words()}")
+            raise UpError(f"the API server {ending(status)}: {self._server.last_words()}")
         if self._simulation is not None and self._rested(self._simulation, say):
             self._simulation = self._start_simulation()
         if self._scheduler is not None and self._rested(self._scheduler, say):
@@ -158,7 +165,7 @@ class Up:
         """End all processes, the server last, and leave nothing behind but the data folder."""
         for child in reversed(list(self._children())):
             child.stop()
-        self._server = self._simulation = self._scheduler = None
+        self._server = self._simulation = self._scheduler = self._check = None
         if self._leash is not None:
             self._leash.close()
             self._leash = None
@@ -167,7 +174,7 @@ class Up:
             self._temporary = None
 
     def _children(self) -> Iterator[Child]:
-        for child in (self._server, self._simulation, self._scheduler):
+        for child in (self._server, self._simulation, self._scheduler, self._check):
             if child is not None:
                 yield child
 
@@ -197,6 +204,22 @@ class Up:
             arguments.append(f"--config={self._options.scheduler_config}")
         return self._spawn("scheduler", "stowplan", *arguments)
 
+    def _start_check(self, config: Path) -> Child:
+        written = str(self._own_kubeconfig.with_name("scheduler-configuration"))
+        arguments = ("scheduler", f"--config={config}", f"--write-config-to={written}")
+        return self._spawn("scheduler's configuration", "stowplan", *arguments)
+
+    def _refuse_configuration(self, check: Child) -> None:
+        """Wait until the scheduler has read its configuration; UpError when it does not like it."""
+        try:
+            check.wait_line(START_SECONDS)
+        except ChildEndedError as error:
+            if error.status:
+                raise UpError(str(error).removeprefix("Error: "), USAGE) from None
+        check.stop()
+        check.log.unlink(missing_ok=True)
+        self._check = None
+
     def _listening(self, server: Child) -> Ready:
         try:
             line = server.wait_line(START_SECONDS)
@@ -214,17 +237,27 @@ class Up:
                 self._pauses.pop(child.name, None)
             return False
         if child.name not in self._resting:
-            if child.name not in self._pauses and child.age < YOUNG:
-                raise UpError(f"the {child.name} ended with status {status}: {child.last_words()}")
+            if status > 0 and child.name not in self._pauses and child.age < YOUNG:
+                raise UpError(f"the {child.name} {ending(status)}: {child.last_words()}")
             pause = self._pauses.get(child.name, FIRST_PAUSE)
             self._pauses[child.name] = min(pause * 2, LONGEST_PAUSE)
             self._resting[child.name] = self._clock.monotonic() + pause
-            say(f"the {child.name} ended with status {status}, starting it again: {child.last_words()}")
+            say(f"the {child.name} {ending(status)}, starting it again: {child.last_words()}")
         if self._clock.monotonic() < self._resting[child.name]:
             return False
         del self._resting[child.name]
         child.stop()
         return True
+
+
+def ending(status: int) -> str:
+    """How a process ended, in words."""
+    if status >= 0:
+        return f"ended with status {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"
 
 
 def make_folder(folder: Path) -> Path:

@@ -23,6 +23,7 @@ DEFAULT_ZONES = ("zone-a", "zone-b", "zone-c")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", re.ASCII)
 _PREFIX = re.compile(r"[a-z0-9][-a-z0-9.]*", re.ASCII)
 LONGEST_NAME = 63
+FILE_ENDINGS = (".yaml", ".yml", ".json")
 
 
 class PoolsError(Exception):
@@ -90,7 +91,10 @@ def read_shape(nodes: str) -> Shape:
     """The shape behind `--nodes`: a number of equal nodes, or a file."""
     if nodes.isascii() and nodes.isdecimal():
         return plain_shape(int(nodes))
-    return read_file(Path(nodes))
+    path = Path(nodes)
+    if path.suffix not in FILE_ENDINGS and not path.exists():
+        raise PoolsError(f"--nodes {nodes}: neither a number nor a file that is there")
+    return read_file(path)
 
 
 def plain_shape(count: int) -> Shape:
