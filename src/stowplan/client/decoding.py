@@ -5,6 +5,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, final
 
 import msgspec
 
+from stowplan.api.codec import decode_as
+from stowplan.api.errors import DecodeError
 from stowplan.client.errors import BadResponse
 
 T = TypeVar("T")
@@ -123,19 +125,36 @@ class RecordDecoder(Generic[R]):
     def __init__(self, record: type[R]) -> None:
         self._event: msgspec.json.Decoder[Event[R]] = msgspec.json.Decoder(Event[record])  # type: ignore[valid-type]
         self._page: msgspec.json.Decoder[_Page[R]] = msgspec.json.Decoder(_Page[record])  # type: ignore[valid-type]
+        self._record = record
         self._item = msgspec.json.Decoder(record)
 
     def event(self, line: bytes) -> Event[R]:
         """One watch line."""
-        return self._event.decode(line)
+        try:
+            return self._event.decode(line)
+        except msgspec.ValidationError:
+            loose = _LOOSE_EVENT.decode(line)
+            return Event(loose.type, self._with_nulls(loose.object))
 
     def page(self, body: bytes) -> Page[R]:
         """One list answer."""
         try:
             page = self._page.decode(body)
         except msgspec.DecodeError:
-            return _page_of_each(body, self._item.decode)
+            return _page_of_each(body, self._with_nulls)
         return Page(page.metadata.resource_version, page.metadata.continue_, page.items or [])
+
+    def _with_nulls(self, raw: bytes | msgspec.Raw) -> R:
+        """An object in which null may stand for any field that is not there, as Go writes lists that are nil."""
+        try:
+            return self._item.decode(raw)
+        except msgspec.ValidationError:
+            # perf: three times the work, so only for those that need it
+            try:
+                return decode_as(self._record, bytes(raw))  # type: ignore[type-var]  # any struct will do
+            except DecodeError:
+                pass
+            raise
 
     def identify(self, value: R) -> Identity:
         """The identity of a record."""
