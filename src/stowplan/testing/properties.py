@@ -158,6 +158,8 @@ def _choices(view: View) -> Iterator[Rows]:
 def _alone(plugin: FilterPlugin[Any], cluster: Cluster, pod: Pod, name: str) -> Rejection | None:
     view, info = cluster.view(), cluster.compiler.compile(pod)
     prepared = prepare_all(plugin, view, info)
+    if isinstance(prepared.plan, Skip):
+        return None
     assert prepared.filters, f"{plugin.name} would not prepare for {pod.key} in the changed cluster"
     return plugin.filter(info, view.only([name]), prepared.plan).at(0)
 
