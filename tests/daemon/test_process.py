@@ -122,6 +122,12 @@ COUNTED = (
         f'scheduler_framework_extension_point_duration_seconds_count{{extension_point="{point}",'
         f'profile="default-scheduler",status="{status}"}}'
         for point, status in (
+            ("PreFilter", "Success"),
+            ("Filter", "Success"),
+            ("PreScore", "Success"),
+            ("Score", "Success"),
+            ("PostFilter", "Success"),
+            ("PostFilter", "Unschedulable"),
             ("Reserve", "Success"),
             ("Permit", "Success"),
             ("PreBindPreFlight", "Skip"),

@@ -24,13 +24,16 @@ from stowplan.framework.profile import Profile
 from stowplan.framework.ranking import Scores
 from stowplan.framework.runner import (
     NOBODY_NOMINATED,
+    Ended,
     Judgement,
     Nominated,
     Prepared,
     Rejected,
+    nobody_hears,
     run_filters_with_nominated,
     run_prepare,
     run_scores,
+    status_of,
 )
 from stowplan.framework.standing import Standing
 from stowplan.framework.verdict import Rejection, unresolvable
@@ -60,6 +63,7 @@ class Circumstances:
     """Kept answers; they never change a decision."""
     preempt: bool = True
     """Whether to look for room when no node passed."""
+    ended: Ended = nobody_hears
 
 
 @final
@@ -88,6 +92,7 @@ def decide(view: View, pod: PodInfo, profile: Profile, given: Circumstances) -> 
         return Decision((Nominate(pod, ""), Park(pod, frozenset(), NO_NODES)), trace), given.cursor
 
     prepared = run_prepare(profile, view, pod)
+    given.ended("PreFilter", status_of(prepared.rejected))
     if prepared.rejected is not None:
         trace = Trace(pod=pod, nodes=nodes, prepared=prepared, absent=prepared.rejected)
         return _no_node(view, trace, profile, given), given.cursor
@@ -97,12 +102,14 @@ def decide(view: View, pod: PodInfo, profile: Profile, given: Circumstances) -> 
     nominated_node = pod.pod.status.nominated_node_name
     if nominated_node:
         judgement = judge.judge(view.only([nominated_node]))
+        given.ended("Filter", status_of(None))
         feasible = filter_by_extenders(given.extenders, pod, judgement)
         if len(feasible):
             found = _Found(pod, nodes, prepared, judgement, feasible, standing, nominated_first=nominated_node)
             return _choose(found, profile, given), given.cursor
 
     judgement, cursor = _look(view, profile, judge, given)
+    given.ended("Filter", status_of(None))
     absent = None
     if prepared.node_names is not None:
         names = " ".join(sorted(prepared.restricting))
@@ -161,7 +168,7 @@ def _choose(found: _Found, profile: Profile, given: Circumstances) -> Decision:
         best: IntN = np.zeros(1, np.int64)
     else:
         scores = score_by_extenders(
-            given.extenders, pod, run_scores(profile, found.prepared, pod, feasible, found.standing)
+            given.extenders, pod, run_scores(profile, found.prepared, pod, feasible, found.standing, ended=given.ended)
         )
         best = (scores.total_n == np.maximum.reduce(scores.total_n)).nonzero()[0]
     names = feasible.view.nodes.names
@@ -200,6 +207,8 @@ def _no_node(view: View, trace: Trace, profile: Profile, given: Circumstances) -
             refusals.append((plugin.name, result))
             if result.why.unresolvable:
                 break
+        if profile.post_filters:
+            given.ended("PostFilter", status_of(Rejected("", refusals[-1][1].why) if room is None else None))
     trace = replace(
         trace, room=room, no_room=tuple(refusals), message=_message(trace, refusals if room is None else [])
     )

@@ -16,13 +16,13 @@ from stowplan.daemon.evicting import Evictor
 from stowplan.daemon.failing import Failure, pod_failed
 from stowplan.daemon.live import DEFAULT_SCHEDULER_NAME, Live, reference
 from stowplan.daemon.permits import Permits
-from stowplan.daemon.stopwatch import Stopwatch, status_of, tell_evaluations
+from stowplan.daemon.stopwatch import Stopwatch, tell_evaluations
 from stowplan.daemon.writing import PluginWriter
 from stowplan.framework.memo import Memo
 from stowplan.framework.plugin import ApiFailure, PluginError, Wait
 from stowplan.framework.post_filter import Write
 from stowplan.framework.profile import Profile
-from stowplan.framework.runner import Rejected
+from stowplan.framework.runner import Rejected, status_of
 from stowplan.queue.queued_pod import QueuedPod
 
 _LOG = logging.getLogger(__name__)
@@ -130,6 +130,7 @@ class SchedulingLoop:
             nominated=live.queue.nominations.by_node,
             extenders=live.extenders,
             memo=self._memo,
+            ended=Stopwatch(live.telemetry, profile.name, live.clock).ended,
         )
         view = live.cluster.view()
         if not live.extenders:

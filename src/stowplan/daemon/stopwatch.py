@@ -11,7 +11,7 @@ from stowplan.clock import Clock
 from stowplan.cycle.decision import Trace
 from stowplan.daemon.telemetry import Telemetry
 from stowplan.framework.profile import Profile
-from stowplan.framework.runner import Rejected, filters_for
+from stowplan.framework.runner import filters_for
 
 
 @final
@@ -42,13 +42,6 @@ class Stopwatch:
         now = self._clock.monotonic()
         self._telemetry.point(point, status, self._profile, now - self._lap)
         self._lap = now
-
-
-def status_of(rejected: Rejected | None) -> str:
-    """How an extension point ended, as Go names it."""
-    if rejected is None:
-        return "Success"
-    return "UnschedulableAndUnresolvable" if rejected.why.unresolvable else "Unschedulable"
 
 
 def tell_evaluations(telemetry: Telemetry, profile: Profile, trace: Trace) -> None:

@@ -3,7 +3,7 @@
 Upstream: pkg/scheduler/framework/runtime/framework.go (v1.36.4).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, final
@@ -265,8 +265,29 @@ def _with_guests(rows: Rows, at: IntN, guests: Mapping[int, Sequence[PodInfo]]) 
     return worlds
 
 
+Ended = Callable[[str, str], None]
+"""Hears of every extension point whose plugins have run: its name and how that ended, as Go names them."""
+
+
+def nobody_hears(_point: str, _status: str) -> None:
+    """For those who keep no time."""
+
+
+def status_of(rejected: Rejected | None) -> str:
+    """How an extension point ended, as Go names it."""
+    if rejected is None:
+        return "Success"
+    return "UnschedulableAndUnresolvable" if rejected.why.unresolvable else "Unschedulable"
+
+
 def run_scores(
-    profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows, standing: Standing | None = None
+    profile: Profile,
+    prepared: Prepared,
+    pod: PodInfo,
+    rows: Rows,
+    standing: Standing | None = None,
+    *,
+    ended: Ended = nobody_hears,
 ) -> Scores:
     """Score the feasible rows by every plugin that has something to say, normalise, weigh and add up."""
     plans: dict[str, Any] = {}
@@ -277,8 +298,12 @@ def run_scores(
             skipped.add(plugin.name)
         else:
             plans[plugin.name] = plan
+    ended("PreScore", "Success")
     asked = [Scorer(s, weight, plans.get(s.name)) for s, weight in profile.scores if s.name not in skipped]
     if standing is not None and not rows.differs:
-        return standing.scores(asked, pod, rows)
-    by_plugin = tuple(scorer.rank(pod, rows, scorer.plugin.score(pod, rows, scorer.plan)) for scorer in asked)
-    return Scores(rows, by_plugin, summed(by_plugin, len(rows)))
+        scores = standing.scores(asked, pod, rows)
+    else:
+        by_plugin = tuple(scorer.rank(pod, rows, scorer.plugin.score(pod, rows, scorer.plan)) for scorer in asked)
+        scores = Scores(rows, by_plugin, summed(by_plugin, len(rows)))
+    ended("Score", "Success")
+    return scores
