@@ -37,7 +37,7 @@ async def converse(pieces: list[bytes], *, end: bool = False) -> tuple[Answer, H
     """Send a request and let the pieces arrive."""
     connection = Http1Connection()
     connection.connection_made(cast("Any", Wire()))
-    asking = asyncio.create_task(connection.exchange(b"GET / HTTP/1.1\r\n\r\n"))
+    asking = asyncio.create_task(connection.exchange(b"GET / HTTP/1.1\r\n\r\n", 5.0))
     await asyncio.sleep(0)
     for piece in pieces:
         connection.data_received(piece)
@@ -148,7 +148,7 @@ def test_an_answer_that_nobody_asked_for_closes_the_connection() -> None:
         connection.data_received(PLAIN)
         assert not connection.usable
         with pytest.raises(ConnectionLost):
-            await connection.exchange(b"GET / HTTP/1.1\r\n\r\n")
+            await connection.exchange(b"GET / HTTP/1.1\r\n\r\n", 5.0)
 
     asyncio.run(story())
 
@@ -157,10 +157,21 @@ def test_a_request_that_nobody_waits_for_closes_the_connection() -> None:
     async def story() -> None:
         connection = Http1Connection()
         connection.connection_made(cast("Any", Wire()))
-        asking = asyncio.create_task(connection.exchange(b"GET / HTTP/1.1\r\n\r\n"))
+        asking = asyncio.create_task(connection.exchange(b"GET / HTTP/1.1\r\n\r\n", 5.0))
         await asyncio.sleep(0)
         asking.cancel()
         await asyncio.wait([asking])
+        assert not connection.usable
+
+    asyncio.run(story())
+
+
+def test_an_answer_that_does_not_come_in_time_closes_the_connection() -> None:
+    async def story() -> None:
+        connection = Http1Connection()
+        connection.connection_made(cast("Any", Wire()))
+        with pytest.raises(RequestTimedOut, match=r"no answer within 0\.01 s"):
+            await connection.exchange(b"GET / HTTP/1.1\r\n\r\n", 0.01)
         assert not connection.usable
 
     asyncio.run(story())

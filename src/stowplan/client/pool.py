@@ -5,7 +5,7 @@ import ssl
 from collections import deque
 from typing import final
 
-from stowplan.client.errors import ClientError, ConnectionLost, RequestTimedOut, Unreachable
+from stowplan.client.errors import ClientError, ConnectionLost, Unreachable
 from stowplan.client.http1 import Answer, Http1Connection
 from stowplan.clock import Clock
 
@@ -42,26 +42,23 @@ class ConnectionPool:
         """Carry one complete request.
 
         A `repeatable` one is sent again when a connection that was used before turns out to be closed. The time-out
-        counts from when a connection is free.
+        counts from when it is sent; a new connection has as long at the most.
         """
         await self._take_slot()
         connection: Http1Connection | None = None
         try:
-            async with asyncio.timeout(timeout):
-                while True:
-                    if self._closed:
-                        raise ClientError("the client is closed")
-                    connection = self._take_idle() or await self._connect()
-                    self._busy.add(connection)
-                    fresh = connection.used == 0
-                    try:
-                        return await connection.exchange(request)
-                    except ConnectionLost:
-                        if fresh or not repeatable:
-                            raise
-                        self._busy.discard(connection)
-        except TimeoutError:
-            raise RequestTimedOut(f"no answer within {timeout:g} s") from None
+            while True:
+                if self._closed:
+                    raise ClientError("the client is closed")
+                connection = self._take_idle() or await self._connect(timeout)
+                self._busy.add(connection)
+                fresh = connection.used == 0
+                try:
+                    return await connection.exchange(request, timeout)
+                except ConnectionLost:
+                    if fresh or not repeatable:
+                        raise
+                    self._busy.discard(connection)
         finally:
             self._give_back(connection)
 
@@ -117,16 +114,17 @@ class ConnectionPool:
             connection.close()
         self._idle.clear()
 
-    async def _connect(self) -> Http1Connection:
+    async def _connect(self, timeout: float) -> Http1Connection:
         loop = asyncio.get_running_loop()
         server_name = (self._server_name or self._host) if self._context is not None else None
+        limit = min(timeout, self._connect_timeout)
         try:
-            async with asyncio.timeout(self._connect_timeout):
+            async with asyncio.timeout(limit):
                 _, connection = await loop.create_connection(
                     Http1Connection, self._host, self._port, ssl=self._context, server_hostname=server_name
                 )
         except TimeoutError:
-            raise Unreachable(f"no connection within {self._connect_timeout:g} s") from None
+            raise Unreachable(f"no connection within {limit:g} s") from None
         except ssl.SSLCertVerificationError as error:
             raise Unreachable(f"the server's certificate is not trusted: {error.verify_message}") from error
         except OSError as error:

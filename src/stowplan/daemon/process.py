@@ -32,7 +32,8 @@ from stowplan.daemon.secure_port import SecurePort
 _LOG = logging.getLogger(__name__)
 
 USER_AGENT: Final = "stowplan-scheduler"
-CONNECTIONS: Final = 256
+CONNECTIONS: Final = 64
+"""perf: a TLS handshake costs 2 ms; so many requests under way keep a server on this machine busy (bench.live)."""
 
 
 @final
