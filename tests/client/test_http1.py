@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stowplan.client.errors import BadResponse, ConnectionLost, RequestTimedOut
+from stowplan.client.errors import BadResponse, ClientError, ConnectionLost, RequestTimedOut
 from stowplan.client.http1 import Answer, Http1Connection
 
 
