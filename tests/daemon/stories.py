@@ -4,11 +4,15 @@ import asyncio
 import json
 import re
 from collections import defaultdict
+from collections.abc import Callable
+from contextlib import suppress
+from difflib import unified_diff
 from typing import Any
 
-from tests.daemon.controllers import volume_for
+from tests.daemon.api import ApiServer
+from tests.daemon.controllers import volume_for, volumes_bound
 from tests.daemon.objects import HOSTNAME
-from tests.daemon.scene import Hands, Scene, Write, until
+from tests.daemon.scene import Hands, Scene, Write, scene, until
 
 Json = dict[str, Any]
 
@@ -28,6 +32,34 @@ QUIET_SECONDS = 0.25
 LONGEST_SECONDS = 2.5
 
 
+def as_played(written: list[Json], pods: Json) -> tuple[list[Json], Json]:
+    """For stories that leave nothing to chance."""
+    return written, pods
+
+
+async def check(server: ApiServer, story: Json, told: Callable[[list[Json], Json], Any] = as_played) -> None:
+    """Play a story; what is written, object by object, and the pods at the end must be as recorded."""
+    want = by_object(story["schedulerWrites"])
+    async with scene(server) as s, volumes_bound(s.hands):
+        await play(story["steps"], s)
+        with suppress(AssertionError):  # the comparison says better what is missing
+            await all_written(s, want)
+        await quiet(s, resting=True)
+
+        written, pods = told(recorded(s), await pods_at_the_end(s.hands))
+        got = by_object(written)
+        assert sorted(want) == sorted(got)
+        for name, writes in want.items():
+            difference = "\n".join(unified_diff(_lines(writes), _lines(got[name]), "want", "got", n=2, lineterm=""))
+            assert not difference, name
+        assert plain_pods(story["podsAtTheEnd"]) == pods
+
+
+def _lines(writes: list[str]) -> list[str]:
+    """Writes as lines, for a difference that one can read."""
+    return "\n".join(writes).splitlines()
+
+
 async def play(steps: list[Json], scene: Scene) -> None:
     """Take the steps of a story; each is seen by the scheduler before the next."""
     hands = scene.hands
@@ -40,6 +72,8 @@ async def play(steps: list[Json], scene: Scene) -> None:
         elif "delete" in step:
             kind, name = step["delete"].split("/")
             await hands.delete(kind, name, step.get("gracePeriodSeconds"))
+        elif "bind" in step:
+            await hands.bind(*step["bind"].split("/"))
         elif "note" in step:
             await _provision(step["note"], hands)
         await quiet(scene, resting="settle" in step)

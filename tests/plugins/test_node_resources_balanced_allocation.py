@@ -9,10 +9,15 @@ from hypothesis import given
 from stowplan.api.node import Node
 from stowplan.api.pod import Pod
 from stowplan.api.requests import node_amounts, pod_load
+from stowplan.framework.gates import Gates
+from stowplan.framework.plugin import Books, PluginContext
 from stowplan.framework.plugin_args import NodeResourcesBalancedAllocationArgs, ResourceSpec
+from stowplan.plugins.dynamic_resources.totals import CountedDevices
 from stowplan.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from stowplan.testing.builders import node, pod
 from stowplan.testing.running import run_score
+from tests.plugins.dynamic_resources.devices import allocation, claim, device_class, piece
+from tests.plugins.dynamic_resources.devices import gpu as dra
 from tests.plugins.generated import Scene, pods, scenes
 
 GPU = "nvidia.com/gpu"
@@ -112,3 +117,25 @@ def test_kernel_agrees_with_its_twin(scene: Scene, pod: Pod) -> None:
         got = run_score(balancing(*names), scene.cluster(), pod)
         for where in scene.nodes:
             assert twin(pod, where, scene.placed[where.name], names) == got.get(where.name)
+
+
+def test_devices_behind_a_resource_are_balanced() -> None:
+    args = NodeResourcesBalancedAllocationArgs(
+        resources=(ResourceSpec(name="cpu"), ResourceSpec(name="memory"), ResourceSpec(name="example.com/gpu"))
+    )
+    plugin = NodeResourcesBalancedAllocation(args, PluginContext(devices=CountedDevices(Gates(), Books())))
+    devices = [
+        device_class(extended_resource_name="example.com/gpu"),
+        piece(*(dra(str(i)) for i in range(4)), on="a"),
+        claim(allocation=allocation(("a", "0"))),
+    ]
+    placed = pod("x", cpu=1, memory="1Gi", on="a")
+
+    # a quarter of all three is used, and then half of them: as even as before, 50 + 50 / 2
+    assert {"a": 75} == run_score(
+        plugin, [FOUR, placed, *devices], pod(cpu=1, memory="1Gi", extended={"example.com/gpu": 1})
+    )
+    # with all four devices taken the shares are 1/2, 1/2 and 1: deviation 0.2357, 50 + (50 + 76 - 100) / 2
+    assert {"a": 63} == run_score(
+        plugin, [FOUR, placed, *devices], pod(cpu=1, memory="1Gi", extended={"example.com/gpu": 3})
+    )

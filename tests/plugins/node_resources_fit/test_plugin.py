@@ -6,18 +6,26 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from stowplan.api.meta import ObjectMeta
+from stowplan.api.meta import KubeObject
 from stowplan.api.node import Node
 from stowplan.api.pod import Container, Pod, ResourceRequirements
 from stowplan.api.requests import node_amounts, pod_load, pod_requests, score_requests
-from stowplan.api.resource import DeviceClass, DeviceClassSpec
+from stowplan.api.resource import DeviceClass
 from stowplan.framework.gates import Gates
-from stowplan.framework.plugin import PluginContext, PluginError
-from stowplan.framework.plugin_args import NodeResourcesFitArgs, ResourceSpec, ScoringStrategy
+from stowplan.framework.plugin import Books, PluginContext, PluginError
+from stowplan.framework.plugin_args import (
+    LEAST_ALLOCATED,
+    MOST_ALLOCATED,
+    NodeResourcesFitArgs,
+    ResourceSpec,
+    ScoringStrategy,
+)
 from stowplan.framework.verdict import Rejection, rejection, unresolvable
+from stowplan.plugins.dynamic_resources.totals import CountedDevices
 from stowplan.plugins.node_resources_fit.plugin import NodeResourcesFit
 from stowplan.testing.builders import node, pod
 from stowplan.testing.running import run_filter, run_score
+from tests.plugins.dynamic_resources.devices import allocation, claim, device_class, gpu, piece
 from tests.plugins.generated import MI, Scene, pods, scenes
 
 GPU = "nvidia.com/gpu"
@@ -119,22 +127,26 @@ def test_ignored_resources(args: NodeResourcesFitArgs, wanting: Pod, want: Rejec
     assert want == run_filter(NodeResourcesFit(args), [SMALL], wanting).on("a")
 
 
-def device_class(name: str, extended: str | None = None) -> DeviceClass:
-    return DeviceClass(metadata=ObjectMeta(name=name), spec=DeviceClassSpec(extended_resource_name=extended))
-
-
 @pytest.mark.parametrize(
     ("served", "resource", "want"),
     [
-        pytest.param(device_class("gpus", "x.io/dev"), "x.io/dev", None, id="a class that was given the name"),
+        pytest.param(
+            device_class("gpus", extended_resource_name="x.io/dev"),
+            "x.io/dev",
+            None,
+            id="a class that was given the name",
+        ),
         pytest.param(
             device_class("gpus"), "deviceclass.resource.kubernetes.io/gpus", None, id="a class by its own name"
         ),
         pytest.param(
-            device_class("gpus", "x.io/other"), "x.io/dev", unresolvable("Insufficient x.io/dev"), id="another class"
+            device_class("gpus", extended_resource_name="x.io/other"),
+            "x.io/dev",
+            unresolvable("Insufficient x.io/dev"),
+            id="another class",
         ),
         pytest.param(
-            device_class("gpus", GPU),
+            device_class("gpus", extended_resource_name=GPU),
             GPU,
             unresolvable(f"Insufficient {GPU}"),
             id="nodes that offer it answer themselves",
@@ -150,7 +162,9 @@ def test_devices_may_serve_extended_resources(served: DeviceClass, resource: str
 def test_without_the_gate_devices_serve_nothing() -> None:
     plugin = NodeResourcesFit.create(None, PluginContext(gates=Gates({"DRAExtendedResource": False})))
 
-    answer = run_filter(plugin, [SMALL, device_class("gpus", "x.io/dev")], pod(extended={"x.io/dev": 1}))
+    answer = run_filter(
+        plugin, [SMALL, device_class("gpus", extended_resource_name="x.io/dev")], pod(extended={"x.io/dev": 1})
+    )
 
     assert unresolvable("Insufficient x.io/dev") == answer.on("a")
 
@@ -269,3 +283,50 @@ def test_amounts_of_the_tables_above() -> None:
     load = pod_load(pod())
 
     assert (100, 200 * MI) == (load.nonzero_milli_cpu, load.nonzero_memory)
+
+
+BY_DEVICES = [
+    device_class("gpu", extended_resource_name="example.com/gpu"),
+    piece(gpu("0"), gpu("1"), gpu("2"), gpu("3"), on="a"),
+    claim(allocation=allocation(("a", "0"))),
+]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "objects", "wanting", "want"),
+    [
+        pytest.param(
+            LEAST_ALLOCATED, BY_DEVICES, {"example.com/gpu": 1}, 50, id="least: one allocated, one wanted, 2 of 4 left"
+        ),
+        pytest.param(
+            MOST_ALLOCATED, BY_DEVICES, {"example.com/gpu": 2}, 75, id="most: one allocated, two wanted, of 4"
+        ),
+        pytest.param(
+            LEAST_ALLOCATED,
+            [*BY_DEVICES, node("a", extended={"example.com/gpu": 10})],
+            {"example.com/gpu": 1},
+            90,
+            id="what the node offers itself goes first",
+        ),
+        pytest.param(LEAST_ALLOCATED, BY_DEVICES, {}, 0, id="devices that are not wanted do not count"),
+        pytest.param(LEAST_ALLOCATED, BY_DEVICES[:1], {"example.com/gpu": 1}, 0, id="nor do those that are not there"),
+        pytest.param(LEAST_ALLOCATED, BY_DEVICES[1:], {"example.com/gpu": 1}, 0, id="nor those of no class"),
+        pytest.param(
+            LEAST_ALLOCATED,
+            BY_DEVICES,
+            {"deviceclass.resource.kubernetes.io/gpu": 1},
+            50,
+            id="the class's own name is a resource, too",
+        ),
+    ],
+)
+def test_devices_behind_a_resource_are_scored(
+    strategy: str, objects: Sequence[KubeObject], wanting: Mapping[str, int], want: int
+) -> None:
+    names = ("example.com/gpu", "deviceclass.resource.kubernetes.io/gpu")
+    args = NodeResourcesFitArgs(
+        scoring_strategy=ScoringStrategy(type=strategy, resources=tuple(ResourceSpec(name=name) for name in names))
+    )
+    context = PluginContext(devices=CountedDevices(Gates(), Books()))
+
+    assert {"a": want} == run_score(NodeResourcesFit(args, context), [node("a"), *objects], pod(extended=dict(wanting)))
