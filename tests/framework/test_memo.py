@@ -53,9 +53,10 @@ def test_only_classes_seen_lately_are_kept() -> None:
     state = cluster(node("n"))
     memo = Memo()
     first = state.compiler.compile(pod("first", labels={"app": "0"}))
+    like_first = state.compiler.compile(pod("like-first", labels={"app": "0"}))
     standing = memo.standing(PROFILE, first, state.view())
 
-    assert standing is memo.standing(PROFILE, state.compiler.compile(pod("like-first", labels={"app": "0"})), state.view())
+    assert standing is memo.standing(PROFILE, like_first, state.view())
     for i in range(MOST_KEPT):
         memo.standing(PROFILE, state.compiler.compile(pod("other", labels={"app": f"other-{i}"})), state.view())
 
