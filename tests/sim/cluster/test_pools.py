@@ -91,7 +91,7 @@ def test_a_fault_is_named_with_file_and_place(tmp_path: Path, text: str, want: s
     [
         pytest.param("nowhere.yaml", "nowhere.yaml: No such file", id="a file that is not there"),
         pytest.param("100001", "at most 100000 nodes can be simulated", id="too many"),
-        pytest.param("-3", "-3: No such file", id="a negative number is no number of nodes"),
+        pytest.param("-3", "-3: neither a number nor a file", id="a negative number is no number of nodes"),
     ],
 )
 def test_what_cannot_be_simulated_is_said(nodes: str, want: str) -> None:
