@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import resource
 import threading
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from stowplan.apiserver.options import ServerOptions, StartError
 from tests.apiserver.running import PODS, config_map, pod, running
-from tests.apiserver.wire import Wire, process
+from tests.apiserver.wire import Reply, Wire, process
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 WRITERS = 4
@@ -91,6 +92,33 @@ def test_a_restart_keeps_versions_growing_and_forgets_history(tmp_path: Path) ->
             assert (410, "Expired") == (expired.status, expired.reason)
 
     asyncio.run(story())
+
+
+def test_a_disk_that_is_full_refuses_writes_and_loses_nothing(tmp_path: Path) -> None:
+    options = ServerOptions(data_dir=tmp_path / "data")
+
+    def create(wire: Wire, name: str, text: str) -> Reply:
+        return wire.send("POST", CONFIG_MAPS, json.dumps(config_map(name, text=text)).encode())
+
+    def names(wire: Wire) -> set[str]:
+        return {item["metadata"]["name"] for item in wire.send("GET", CONFIG_MAPS).json["items"]}
+
+    with process(options) as (server, wire):
+        create(wire, "before", "small")
+        held = names(wire)
+        # no file of the server may grow any more: to it, the disk is full
+        resource.prlimit(server.child.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+        refused = create(wire, "refused", "a" * 500)
+        assert (500, "InternalError") == (refused.status, refused.json["reason"])
+        assert f"data folder {options.data_dir}: " in refused.json["message"]
+        assert held == names(wire)
+
+        resource.prlimit(server.child.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        assert 201 == create(wire, "refused", "a" * 500).status
+        server.kill()
+
+    with process(options) as (_, wire):
+        assert {*held, "refused"} == names(wire)
 
 
 def test_a_folder_that_is_in_use_is_one_clear_line(tmp_path: Path) -> None:

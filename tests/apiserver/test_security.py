@@ -169,3 +169,16 @@ def test_an_unknown_path_and_a_wrong_method_are_refused() -> None:
             assert 405 == (await api.post(f"{PODS}/a", pod("a"))).status
 
     asyncio.run(story())
+
+
+def test_a_kubeconfig_of_other_clusters_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text('{"clusters": [{"name": "production"}]}')
+
+    async def story() -> None:
+        async with running(ServerOptions(kubeconfig=path)):
+            pass
+
+    with pytest.raises(StartError, match="the file is there already and is not one of stowplan's"):
+        asyncio.run(story())
+    assert "production" in path.read_text()

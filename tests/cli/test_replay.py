@@ -131,3 +131,25 @@ def test_usage_errors(arguments: list[str]) -> None:
 
     assert 2 == ran.status
     assert "Usage: " in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "want"),
+    [
+        pytest.param(["-o", "/dev/full"], "/dev/full: No space left on device", id="the results have no room"),
+        pytest.param(["-o", "-"], "standard output: No space left on device", id="what takes the results is full"),
+        pytest.param([], "standard output: No space left on device", id="what takes the table is full"),
+    ],
+)
+def test_a_full_disk_is_one_line(tmp_path: Path, arguments: list[str], want: str) -> None:
+    name = write(tmp_path / "s.jsonl", GOOD)
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "stowplan", "replay", name, *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+
+    assert (2, want + "\n") == (done.returncode, done.stderr.decode())

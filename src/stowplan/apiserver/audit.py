@@ -1,5 +1,6 @@
 """Writes down every finished write: who, what, with which body, to which end."""
 
+import logging
 from pathlib import Path
 from typing import final
 
@@ -7,6 +8,8 @@ import msgspec
 
 from stowplan.apiserver.options import StartError
 from stowplan.apiserver.request import Call
+
+log = logging.getLogger(__name__)
 
 
 @final
@@ -37,7 +40,10 @@ class AuditLog:
             "body": _readable(call.body),
             "status": status,
         }
-        self._file.write(msgspec.json.encode(line) + b"\n")
+        try:
+            self._file.write(msgspec.json.encode(line) + b"\n")
+        except OSError as error:  # the write itself is done, and its client must hear so
+            log.error("audit log %s: %s", self._file.name, error.strerror)
 
     def close(self) -> None:
         """Close the file."""

@@ -27,13 +27,13 @@ from stowplan.apiserver.context import Api
 from stowplan.apiserver.custom.definitions import establish_all
 from stowplan.apiserver.expiry import EventExpiry
 from stowplan.apiserver.http import BODY_LIMIT, HttpServer
-from stowplan.apiserver.kubeconfig import write_kubeconfig
+from stowplan.apiserver.kubeconfig import refuse_foreign, write_kubeconfig
 from stowplan.apiserver.options import ADMIN, ServerOptions, StartError
 from stowplan.apiserver.resources.builtin import builtin_resources
 from stowplan.apiserver.resources.registry import Registry
 from stowplan.apiserver.schema.models import Models
 from stowplan.apiserver.selecting.fields import FieldIndex
-from stowplan.apiserver.storage.journal import Journal, NoJournal, SqliteJournal
+from stowplan.apiserver.storage.journal import Journal, NoJournal, NotKeptError, SqliteJournal
 from stowplan.apiserver.storage.store import Store
 from stowplan.apiserver.watch.hub import Hub
 from stowplan.clock import Clock, SystemClock
@@ -56,7 +56,6 @@ class EmbeddedServer:
         self._ticker: asyncio.Task[None] | None = None
         self._audit: AuditLog | None = None
         self._api: Api | None = None
-        self._failed: asyncio.Future[Exception] | None = None
         self.url = ""
         self.token = ""
         self.port = 0
@@ -77,6 +76,8 @@ class EmbeddedServer:
     async def start(self) -> None:
         """Read what is kept, listen, and write the kubeconfig."""
         options = self._options
+        if options.kubeconfig is not None:
+            refuse_foreign(options.kubeconfig)
         listening = _listen(options.host, options.port)
         try:
             await self._start(listening)
@@ -87,7 +88,6 @@ class EmbeddedServer:
 
     async def _start(self, listening: socket.socket) -> None:
         options = self._options
-        self._failed = asyncio.get_running_loop().create_future()
         journal = NoJournal() if options.data_dir is None else SqliteJournal(options.data_dir)
         self._api = self._assemble(journal)
         folder = options.cert_dir or (options.data_dir / "pki" if options.data_dir else None)
@@ -97,6 +97,10 @@ class EmbeddedServer:
         self.port = listening.getsockname()[1]
         bootstrap(self._api, self.port, self.authority.pem.decode())
         establish_all(self._api)
+        try:
+            await self._api.store.committed()
+        except NotKeptError as error:
+            raise StartError(str(error)) from error
         authenticator = Authenticator({**options.users, self.token: ADMIN})
         server = HttpServer(self._api, authenticator, Authorizer(self._api.store), self._audit)
         loop = asyncio.get_running_loop()
@@ -121,7 +125,7 @@ class EmbeddedServer:
 
     def _assemble(self, journal: Journal) -> Api:
         fields = FieldIndex()
-        store = Store(journal, window=self._options.history, fields=fields.read, fail=self._fail)
+        store = Store(journal, window=self._options.history, fields=fields.read, taken_back=self._taken_back)
         hub = Hub()
         store.listen(hub.publish)
         api = Api(
@@ -155,15 +159,10 @@ class EmbeddedServer:
             self._audit.close()
             self._audit = None
 
-    async def failure(self) -> Exception:
-        """Wait for the failure that the server cannot survive: a write that cannot be kept."""
-        assert self._failed is not None, "the server is not started"
-        return await asyncio.shield(self._failed)
-
-    def _fail(self, error: Exception) -> None:
-        log.critical("a write could not be kept: %s", error)
-        if self._failed is not None and not self._failed.done():
-            self._failed.set_result(error)
+    def _taken_back(self, error: NotKeptError) -> None:
+        log.error("writes were refused and taken back: %s", error)
+        # what is served because of definitions goes with them
+        establish_all(self.api)
 
     async def _tick(self) -> None:
         expiry = EventExpiry(self.api, self._options.event_seconds)
@@ -190,17 +189,11 @@ async def _serve(options: ServerOptions, ready: Callable[[EmbeddedServer], None]
         loop.add_signal_handler(number, ended.set)
     server = EmbeddedServer(options)
     await server.start()
-    failed = asyncio.create_task(server.failure())
-    asked = asyncio.create_task(ended.wait())
     try:
         if ready is not None:
             ready(server)
-        await asyncio.wait({failed, asked}, return_when=asyncio.FIRST_COMPLETED)
-        if failed.done():
-            raise failed.result()
+        await ended.wait()
     finally:
-        failed.cancel()
-        asked.cancel()
         await server.stop()
 
 

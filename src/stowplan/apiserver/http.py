@@ -21,6 +21,7 @@ from stowplan.apiserver.documents.routes import document
 from stowplan.apiserver.errors import ApiError
 from stowplan.apiserver.options import User
 from stowplan.apiserver.request import JSON, Call, Reply, Sink, Streamed
+from stowplan.apiserver.storage.journal import NotKeptError
 
 BODY_LIMIT = 3 * 1024 * 1024
 IMPERSONATE = "Impersonate-User"
@@ -110,11 +111,15 @@ class HttpServer:
             self._note(call, "", 500)
             raise
         assert isinstance(answered, Reply)
+        code = answered.code
         try:
             await self._api.store.committed()
+        except NotKeptError as error:
+            code = 500
+            raise ApiError(code, f"Internal error occurred: {error}") from error
         finally:
             # a client that has gone does not undo what it wrote
-            self._note(call, answered.name, answered.code)
+            self._note(call, answered.name, code)
         return _complete(answered)
 
     def _note(self, call: Call, name: str, status: int) -> None:

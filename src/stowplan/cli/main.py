@@ -1,11 +1,15 @@
 """The command line: one sub-command per file, loaded only when it is called, so that help is instant."""
 
+import errno
 import importlib
-from typing import Final
+import os
+import sys
+from typing import Any, Final
 
 import click
 
 from stowplan import __version__
+from stowplan.cli.terminal import complain
 
 COMMANDS: Final[tuple[tuple[str, str, str], ...]] = (
     ("replay", "stowplan.cli.replay", "Play recorded scenarios and report every decision."),
@@ -37,6 +41,20 @@ class LazyGroup(click.Group):
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, what) for name, _, what in COMMANDS])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what was printed must have arrived."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            complain(f"standard output: {error.strerror}")
+            # what is left in the buffer has nowhere to go
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(2)
+        return result
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

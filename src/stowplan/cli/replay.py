@@ -2,14 +2,12 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
-from pathlib import Path
-from typing import BinaryIO
 
 import click
 import msgspec
 from rich.text import Text
 
+from stowplan.cli.files import writing
 from stowplan.cli.terminal import complain, output, plain_table, progress
 from stowplan.sim.replay import Result
 from stowplan.sim.replaying import replay_file
@@ -27,7 +25,7 @@ def command(scenarios: str, results: str | None, jobs: int | None) -> None:
     """
     table: list[tuple[str | Text, ...]] = []
     failed = 0
-    with _writer(results) as file, progress("replaying") as bar:
+    with writing(results) as file, progress("replaying") as bar:
         task = bar.add_task("", total=None)
         for outcome in replay_file(scenarios, jobs):
             bar.advance(task)
@@ -41,18 +39,6 @@ def command(scenarios: str, results: str | None, jobs: int | None) -> None:
     if file is None and table:
         output().print(plain_table(("SCENARIO", "POD", "RESULT", "SCORE", "WHY"), table, right=("SCORE",)))
     sys.exit(1 if failed else 0)
-
-
-def _writer(results: str | None) -> "nullcontext[BinaryIO | None] | BinaryIO":
-    if results is None:
-        return nullcontext(None)
-    if results == "-":
-        return nullcontext(sys.stdout.buffer)
-    try:
-        return Path(results).open("wb")
-    except OSError as error:
-        complain(f"{results}: {error.strerror}")
-        sys.exit(2)
 
 
 def _rows(result: Result) -> Iterator[tuple[str | Text, ...]]:

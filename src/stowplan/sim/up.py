@@ -5,17 +5,15 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, final
+from typing import Final, Self, final
 
 import msgspec
-import yaml
 
-from stowplan.apiserver.kubeconfig import CONTEXT, write_kubeconfig
-from stowplan.apiserver.options import ServerOptions
+from stowplan.apiserver.kubeconfig import refuse_foreign, write_kubeconfig
+from stowplan.apiserver.options import ServerOptions, StartError
 from stowplan.apiserver.process import Ready, encode_options
 from stowplan.clock import Clock
 from stowplan.sim.child import Child, ChildEndedError, Leash
@@ -121,7 +119,10 @@ class Up:
         self._temporary = Path(tempfile.mkdtemp(prefix="stowplan-"))
         self._folder = self._temporary if options.data_dir is None else make_folder(options.data_dir)
         self.kubeconfig = (options.kubeconfig or self._folder / "kubeconfig").absolute()
-        refuse_foreign(self.kubeconfig)
+        try:
+            refuse_foreign(self.kubeconfig)
+        except StartError as error:
+            raise UpError(str(error), USAGE) from None
         # The file that our own processes wait for, in a folder that nothing is left in from before.
         self._own_kubeconfig = self._temporary / "kubeconfig"
         server = ServerOptions(
@@ -183,8 +184,8 @@ class Up:
             return
         try:
             write_kubeconfig(self.kubeconfig, url=ready.url, authority_pem=ready.authority.encode(), token=ready.token)
-        except OSError as error:
-            raise UpError(f"kubeconfig {self.kubeconfig}: {error.strerror}", USAGE) from None
+        except StartError as error:
+            raise UpError(str(error), USAGE) from None
 
     def _spawn(self, name: str, module: str, *arguments: str) -> Child:
         assert self._leash is not None, "the leash comes first"
@@ -267,23 +268,6 @@ def make_folder(folder: Path) -> Path:
     except OSError as error:
         raise UpError(f"data folder {folder}: {error.strerror}") from None
     return folder
-
-
-def refuse_foreign(path: Path) -> None:
-    """Refuse to write over a kubeconfig that knows other clusters."""
-    try:
-        text = path.read_bytes()
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise UpError(f"kubeconfig {path}: {error.strerror}", USAGE) from None
-    content: Any = None
-    with suppress(yaml.YAMLError):
-        content = yaml.load(text, yaml.CSafeLoader)
-    clusters = content.get("clusters") if isinstance(content, dict) else None
-    names = [entry.get("name") for entry in clusters or () if isinstance(entry, dict)]
-    if text.strip() and (content is None or names != [CONTEXT]):
-        raise UpError(f"kubeconfig {path}: the file is there already and is not one of stowplan's; name another", USAGE)
 
 
 def shown(path: Path) -> str:

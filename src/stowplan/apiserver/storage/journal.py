@@ -20,6 +20,10 @@ CREATE TABLE IF NOT EXISTS objects (
 """
 
 
+class NotKeptError(Exception):
+    """Raised when a batch of writes cannot be kept: none of it is, and the text says where and why."""
+
+
 class Write(NamedTuple):
     """One row to keep; no body: one row to forget."""
 
@@ -37,7 +41,7 @@ class Journal(Protocol):
         """The last version, and all objects."""
 
     def commit(self, version: int, writes: Sequence[Write]) -> None:
-        """Keep a batch: all of it or nothing."""
+        """Keep a batch: all of it, or nothing and a NotKeptError."""
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -63,12 +67,12 @@ class SqliteJournal:
     """One database in WAL mode. A killed process loses no committed batch; the operating system writes it out."""
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+            self._lock = _locked(folder)
         except OSError as error:
             raise StartError(f"data folder {folder}: {error.strerror}") from error
-        self._take_lock(folder)
         try:
             self._db = sqlite3.connect(folder / "state.db", isolation_level=None)
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -79,16 +83,6 @@ class SqliteJournal:
         except sqlite3.Error as error:
             os.close(self._lock)
             raise StartError(f"data folder {folder}: state.db: {error}") from error
-
-    def _take_lock(self, folder: Path) -> None:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = os.pread(self._lock, 32, 0).decode("ascii", "replace").strip()
-            os.close(self._lock)
-            raise StartError(f"data folder {folder}: locked by process {owner or 'unknown'}") from None
-        os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
 
     def _check_format(self, folder: Path) -> None:
         row = self._db.execute("SELECT value FROM meta WHERE key='format'").fetchone()
@@ -104,23 +98,41 @@ class SqliteJournal:
         return (row[0] if row else 0), (Write(*found) for found in rows)
 
     def commit(self, version: int, writes: Sequence[Write]) -> None:
-        """Keep a batch: all of it or nothing."""
+        """Keep a batch: all of it, or nothing and a NotKeptError."""
         last = {(write.storage, write.namespace, write.name): write for write in writes}
         kept = [write for write in last.values() if write.body is not None]
         gone = [key for key, write in last.items() if write.body is None]
-        self._db.execute("BEGIN IMMEDIATE")
         try:
+            self._db.execute("BEGIN IMMEDIATE")
             if kept:
                 self._db.executemany("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?)", kept)
             if gone:
                 self._db.executemany("DELETE FROM objects WHERE storage=? AND namespace=? AND name=?", gone)
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('version', ?)", (version,))
             self._db.execute("COMMIT")
-        except sqlite3.Error:
-            self._db.execute("ROLLBACK")
-            raise
+        except sqlite3.Error as error:
+            if self._db.in_transaction:  # a full disk ends the transaction by itself
+                self._db.execute("ROLLBACK")
+            raise NotKeptError(f"data folder {self._folder}: {error}") from error
 
     def close(self) -> None:
         """Let go of the folder."""
         self._db.close()
         os.close(self._lock)
+
+
+def _locked(folder: Path) -> int:
+    """The open lock file of a folder, with the owner's number in it."""
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    except BlockingIOError:
+        owner = os.pread(lock, 32, 0).decode("ascii", "replace").strip()
+        os.close(lock)
+        raise StartError(f"data folder {folder}: locked by process {owner or 'unknown'}") from None
+    except OSError:
+        os.close(lock)
+        raise
+    return lock

@@ -1,16 +1,15 @@
 """The store: reads are plain calls, writes are plain calls whose result may be answered once `committed` returns.
 
 Writes of one turn of the event loop are kept in one transaction, then told to the watchers. A batch that cannot be
-kept ends the process: nothing that was acknowledged may be missing afterwards.
+kept is taken back as a whole, and nobody is told: what is read is what was acknowledged, and the server goes on.
 """
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from stowplan.apiserver.storage.entry import NO_LABELS, Change, Entry, Event, encode_json
-from stowplan.apiserver.storage.journal import Journal, Write
+from stowplan.apiserver.storage.journal import Journal, NotKeptError, Write
 from stowplan.apiserver.storage.table import Table
 
 Listener = Callable[[str, Sequence[Event]], None]
@@ -22,17 +21,16 @@ class Store:
     """All objects of all kinds under one growing version."""
 
     def __init__(
-        self, journal: Journal, *, window: int, fields: FieldReader, fail: Callable[[Exception], None]
+        self, journal: Journal, *, window: int, fields: FieldReader, taken_back: Callable[[NotKeptError], None]
     ) -> None:
         self._journal = journal
         self._window = window
         self._fields = fields
-        self._fail = fail
+        self._taken_back = taken_back
         self._tables: dict[str, Table] = {}
         self._pending: list[tuple[str, Event]] = []
         self._flushed: asyncio.Future[None] | None = None
         self._listener: Listener | None = None
-        self._broken: Exception | None = None
         self.version = 0
 
     def load(self) -> None:
@@ -107,11 +105,9 @@ class Store:
         return last
 
     async def committed(self) -> None:
-        """Return when all that was written so far is kept."""
+        """Return when all that was written in this turn is kept. Raises NotKeptError when it was taken back."""
         if self._flushed is not None:
             await asyncio.shield(self._flushed)
-        elif self._broken is not None:
-            raise self._broken
 
     def flush_now(self) -> None:
         """Keep and tell what is pending, in this very turn."""
@@ -119,12 +115,12 @@ class Store:
         done, self._flushed = self._flushed, None
         try:
             self._keep(pending)
-        except sqlite3.Error as error:
-            self._broken = error
+        except NotKeptError as error:
+            self._take_back(pending)
             if done is not None:
                 done.set_exception(error)
-                done.exception()
-            self._fail(error)
+                done.exception()  # a writer that has gone does not ask
+            self._taken_back(error)
             return
         if done is not None:
             done.set_result(None)
@@ -140,6 +136,13 @@ class Store:
         """Keep the rest and let go."""
         self.flush_now()
         self._journal.close()
+
+    def _take_back(self, pending: Sequence[tuple[str, Event]]) -> None:
+        for storage, event in reversed(pending):
+            if event.previous is None:
+                self.table(storage).remove(event.entry.key)
+            else:
+                self.table(storage).place(event.previous)
 
     def _keep(self, pending: Sequence[tuple[str, Event]]) -> None:
         if pending:
