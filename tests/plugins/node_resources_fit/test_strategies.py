@@ -16,7 +16,7 @@ from stowplan.framework.plugin_args import (
     ShapePoint,
 )
 from stowplan.goarith import round_scalar, trunc_div_scalar
-from stowplan.plugins.node_resources_fit.strategies import Part, at_utilization, strategy_of
+from stowplan.plugins.node_resources_fit.strategies import Part, strategy_of
 
 Load = list[tuple[int, int]]
 """Per node what is used and what there is."""
@@ -65,21 +65,6 @@ def test_strategy(strategy: ScoringStrategy, parts: Sequence[tuple[int, int, int
     got = strategy_of(strategy)([part([(used, capacity)], weight) for used, capacity, weight in parts])
 
     assert [want] == got.tolist()
-
-
-@pytest.mark.parametrize(
-    ("percent", "want"),
-    [
-        pytest.param(0, 0, id="before the first corner"),
-        pytest.param(20, 0, id="at a corner"),
-        pytest.param(30, 33, id="rising by 100 over 30: 33.3 is cut"),
-        pytest.param(50, 100, id="at the top"),
-        pytest.param(60, 83, id="falling by 70 over 40: -17.5 is cut toward zero"),
-        pytest.param(95, 30, id="beyond the last corner"),
-    ],
-)
-def test_shape(percent: int, want: int) -> None:
-    assert want == at_utilization(shape(TENT), percent)
 
 
 def twin_least(used: int, capacity: int) -> int:

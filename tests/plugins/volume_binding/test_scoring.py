@@ -7,7 +7,6 @@ from stowplan.framework.gates import Gates
 from stowplan.framework.plugin import PluginContext
 from stowplan.framework.plugin_args import FULL_WHEN_EMPTY, ShapePoint, VolumeBindingArgs
 from stowplan.plugins.volume_binding.plugin import VolumeBinding
-from stowplan.plugins.volume_binding.scoring import at_utilization
 from stowplan.testing.builders import HOSTNAME, node, node_term, pod
 from stowplan.testing.running import run_score
 from stowplan.testing.storage import claim, csi_driver, pool, storage_class, volume
@@ -100,27 +99,3 @@ def test_it_does_not_score_behind_the_closed_gate_nor_without_claims() -> None:
 
     assert {} == run_score(VolumeBinding(), objects, pod(claims=["c"]))
     assert {} == run_score(VolumeBinding.create(VolumeBindingArgs(shape=FULL_WHEN_EMPTY), OPEN), objects, pod())
-
-
-SHAPE = (
-    ShapePoint(utilization=10, score=2),
-    ShapePoint(utilization=70, score=5),
-    ShapePoint(utilization=99, score=1),
-)
-
-
-@pytest.mark.parametrize(
-    ("percent", "want"),
-    [
-        pytest.param(0, 20, id="flat before the first point"),
-        pytest.param(10, 20, id="the first point"),
-        pytest.param(11, 20, id="a rise of half a point is cut off"),
-        pytest.param(20, 25, id="on the way up"),
-        pytest.param(70, 50, id="a corner"),
-        pytest.param(71, 49, id="a fall is cut off towards zero"),
-        pytest.param(99, 10, id="the last point"),
-        pytest.param(100, 10, id="flat after it"),
-    ],
-)
-def test_the_shape_is_linear_between_its_points(percent: int, want: int) -> None:
-    assert want == at_utilization(SHAPE, percent)

@@ -1,7 +1,7 @@
 """Scoring strategies: what the used shares of a node's resources are worth.
 
 Upstream: least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go in
-pkg/scheduler/framework/plugins/noderesources, helper/shape_score.go (v1.36.4).
+pkg/scheduler/framework/plugins/noderesources (v1.36.4).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,18 +11,15 @@ from typing import Final, final
 import numpy as np
 
 from stowplan.columns.rows import FEW_ROWS
-from stowplan.framework.plugin import MAX_SCORE
 from stowplan.framework.plugin_args import (
     LEAST_ALLOCATED,
-    MAX_SHAPE_SCORE,
     MOST_ALLOCATED,
     REQUESTED_TO_CAPACITY_RATIO,
     ScoringStrategy,
     ShapePoint,
 )
-from stowplan.goarith import IntN, round_half_away, to_int, trunc_div_scalar
-
-FULL: Final = 100
+from stowplan.framework.shape import FULL, score_of_percent
+from stowplan.goarith import IntN, round_half_away, to_int
 
 
 @final
@@ -59,7 +56,7 @@ class RequestedToCapacityRatio:
     __slots__ = ("_score_of",)
 
     def __init__(self, shape: Sequence[ShapePoint]) -> None:
-        self._score_of = np.array([at_utilization(shape, percent) for percent in range(FULL + 1)], np.int64)
+        self._score_of = score_of_percent(shape)
 
     def __call__(self, parts: Sequence[Part]) -> IntN:
         """The rounded weighted mean over the resources that score."""
@@ -72,22 +69,6 @@ class RequestedToCapacityRatio:
             total_n += score_n * part.weight
             weight_n += (score_n > 0) * part.weight
         return to_int(round_half_away(total_n / np.maximum(weight_n, 1)))
-
-
-def at_utilization(shape: Sequence[ShapePoint], percent: int) -> int:
-    """The score of a shape at a used share, scaled from 0..10 to 0..MAX_SCORE; flat beyond its ends."""
-    scale = MAX_SCORE // MAX_SHAPE_SCORE
-    before: ShapePoint | None = None
-    for point in shape:
-        if percent <= point.utilization:
-            if before is None:
-                return point.score * scale
-            rise = (point.score - before.score) * scale
-            run = point.utilization - before.utilization
-            return before.score * scale + trunc_div_scalar(rise * (percent - before.utilization), run)
-        before = point
-    assert before is not None, "validated: a shape has points"
-    return before.score * scale
 
 
 def weighted_mean(parts: Sequence[Part], amount_of: Callable[[Part], IntN]) -> IntN:

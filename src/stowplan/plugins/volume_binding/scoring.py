@@ -1,26 +1,23 @@
 """Scoring: how full the storage that the pod would use on a node is, by the shape that the configuration gives.
 
-Upstream: Score in pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, scorer.go,
-helper/shape_score.go (v1.36.4).
+Upstream: Score in pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, scorer.go (v1.36.4).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import final
 
 import numpy as np
 
 from stowplan.api.claims import STORAGE, claim_class
 from stowplan.api.quantity import value
-from stowplan.framework.plugin import MAX_SCORE
-from stowplan.framework.plugin_args import MAX_SHAPE_SCORE, ShapePoint
-from stowplan.goarith import BoolN, IntN, round_half_away, to_int, trunc_div_scalar
+from stowplan.framework.plugin_args import ShapePoint
+from stowplan.framework.shape import FULL, score_of_percent
+from stowplan.goarith import BoolN, IntN, round_half_away, to_int
 from stowplan.plugins.volume_binding.capacities import NONE as NO_POOL
 from stowplan.plugins.volume_binding.capacities import CapacityTable
 from stowplan.plugins.volume_binding.finding import Dynamic, Found, Static
 from stowplan.plugins.volume_binding.volumes import NONE, VolumeTable
-
-FULL: Final = 100
 
 
 @final
@@ -43,7 +40,7 @@ class Scorer:
     __slots__ = ("_score_of",)
 
     def __init__(self, shape: Sequence[ShapePoint]) -> None:
-        self._score_of = np.array([at_utilization(shape, percent) for percent in range(FULL + 1)], np.int64)
+        self._score_of = score_of_percent(shape)
 
     def score(self, found: Found, volumes: VolumeTable, pools: CapacityTable) -> IntN:
         """A score per row. Where some claim finds a volume, claims to be provisioned do not count."""
@@ -63,22 +60,6 @@ class Scorer:
             total_n += np.where(share.counts_n, self._score_of[_percent(share)], 0)
             classes_n += share.counts_n
         return to_int(round_half_away(total_n / np.maximum(classes_n, 1)))
-
-
-def at_utilization(shape: Sequence[ShapePoint], percent: int) -> int:
-    """The score of a shape at a used share, scaled from 0..10 to 0..MAX_SCORE; flat beyond its ends."""
-    scale = MAX_SCORE // MAX_SHAPE_SCORE
-    before: ShapePoint | None = None
-    for point in shape:
-        if percent <= point.utilization:
-            if before is None:
-                return point.score * scale
-            rise = (point.score - before.score) * scale
-            run = point.utilization - before.utilization
-            return before.score * scale + trunc_div_scalar(rise * (percent - before.utilization), run)
-        before = point
-    assert before is not None, "validated: a shape has points"
-    return before.score * scale
 
 
 def _add_static(shares: Shares, static: Static, volumes: VolumeTable) -> None:
