@@ -249,9 +249,25 @@ class Scene:
         await until(rests, "the scheduler rests")
 
     async def agrees(self) -> None:
-        """Wait until the watch has caught up; then the columns must hold what the API holds."""
+        """Wait until the watch has caught up, which takes its time after a cut: the columns hold what the API holds."""
         await self.settled()
-        await check_at_rest(self.scheduler, self.hands.client)
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                try:
+                    return await check_at_rest(self.scheduler, self.hands.client)
+                except AssertionError as disagreement:
+                    await self._hear_more(disagreement)
+
+    async def _hear_more(self, disagreement: AssertionError) -> None:
+        """Wait for news from the watches; without any the disagreement stands."""
+        version = self.scheduler.following.pods.last_resource_version
+        try:
+            async with asyncio.timeout(PATIENCE / 2):
+                while version == self.scheduler.following.pods.last_resource_version:
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            raise disagreement from None
+        await self.settled()
 
 
 async def until(holds: Callable[[], Awaitable[bool]], what: str, *, within: float = PATIENCE) -> None:
