@@ -3,6 +3,7 @@
 import pytest
 
 from stowplan.api.meta import KubeObject
+from stowplan.config.errors import ConfigError
 from stowplan.sim.explaining import Question, explain_in
 from stowplan.sim.snapshot import Snapshot, SnapshotError
 from stowplan.testing.builders import node, pod
@@ -69,5 +70,5 @@ profiles: [{plugins: {filter: {disabled: [{name: NodeResourcesFit}]}}}]
 """
 
     assert explain_in(snapshot(node("a", cpu=1), pod("p", cpu=4)), PENDING, config=without_fit).schedulable
-    with pytest.raises(SnapshotError, match=r"^my\.yaml"):
+    with pytest.raises(ConfigError, match=r"^my\.yaml"):
         explain_in(snapshot(node("a"), pod("p")), PENDING, config=b"kind: Nope", config_name="my.yaml")

@@ -1,15 +1,17 @@
 """stowplan explain: say why a pod goes where it goes, or why it cannot."""
 
 import sys
-from typing import Any
+from collections.abc import Sequence
 
 import click
 import msgspec
 import yaml
+from rich.table import Table
 from rich.text import Text
 
 from stowplan.cli.files import read_config
 from stowplan.cli.terminal import complain, output, plain_table
+from stowplan.config.errors import ConfigError
 from stowplan.cycle.explanation import Explanation, NodeScore
 from stowplan.sim.explaining import Question, explain_in
 from stowplan.sim.snapshot import SnapshotError, load_snapshot
@@ -46,7 +48,10 @@ def command(
     question = Question(pod_key=key, node=node, exhaustive=exhaustive, best=best)
     try:
         found = load_snapshot(snapshot, pod_key=key)
-        told = explain_in(found, question, config=read_config(config), config_name=config or "configuration")
+        told = explain_in(found, question, config=read_config(config), config_name=config or f"{snapshot}: config")
+    except ConfigError as error:
+        complain(str(error))
+        sys.exit(2)
     except SnapshotError as error:
         complain(str(error) if str(error).startswith(snapshot) else f"{snapshot}: {error}")
         sys.exit(2)
@@ -92,10 +97,10 @@ def _print(told: Explanation) -> None:
         for reason in told.asked.rejections:
             console.print(f"  {reason.plugin}: {reason.reason}")
         if told.asked.score is not None and told.asked.score not in told.scores:
-            console.print(_score_table([told.asked.score]))
+            console.print(_score_table((told.asked.score,)))
 
 
-def _score_table(scores: Any) -> Any:
+def _score_table(scores: Sequence[NodeScore]) -> Table:
     """Nodes down, plugins across; each cell raw → normalised x weight = score."""
     plugins = [told.plugin for told in scores[0].plugins]
     headers = ("NODE", "TOTAL", *plugins)

@@ -8,7 +8,6 @@ from stowplan.api.errors import QuantityError
 from stowplan.api.pod import Pod
 from stowplan.columns.pods import PodInfo
 from stowplan.composition import set_up
-from stowplan.config.errors import ConfigError
 from stowplan.cycle.decision import Trace
 from stowplan.cycle.explanation import Exhaustive, Explanation, explain
 from stowplan.framework.plugin import PluginError
@@ -33,9 +32,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 def explain_in(
     snapshot: Snapshot, question: Question, *, config: bytes | None = None, config_name: str = "configuration"
 ) -> Explanation:
-    """Explain a pod of a snapshot. Raises SnapshotError when it or the node is not there, or does not decode."""
+    """Explain a pod of a snapshot. Raises ConfigError, and SnapshotError for a pod or node that is not there."""
+    setup = set_up(snapshot.config if config is None else config, config_name)
     try:
-        setup = set_up(snapshot.config if config is None else config, config_name)
         stage = Stage(setup)
         for obj in snapshot.objects:
             if obj.key != question.pod_key or not isinstance(obj, Pod):
@@ -43,7 +42,7 @@ def explain_in(
         for pod in snapshot.pending:
             if pod.key != question.pod_key:
                 stage.schedule(pod)
-    except (ConfigError, ReplayError) as error:
+    except ReplayError as error:
         raise SnapshotError(str(error)) from error
     pod = _find(snapshot, question.pod_key)
     if question.node and stage.cluster.view().row_of(question.node) is None:
