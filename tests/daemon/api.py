@@ -124,7 +124,7 @@ class RealServer:
         """Start it, again with what it kept, and wait until it answers."""
         if self._etcd is None:
             self._etcd = self._run("etcd", self._etcd_arguments())
-            wait_for_port(self._etcd_port)
+            wait_for_port(self._etcd_port, self._etcd)
         folder = self._folder
         self._api = self._run(
             "kube-apiserver",
@@ -217,11 +217,12 @@ def free_ports(count: int) -> list[int]:
         return [one.getsockname()[1] for one in found]
 
 
-def wait_for_port(port: int) -> None:
-    """Wait until somebody listens."""
+def wait_for_port(port: int, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until a process listens; that it ended says more than that nobody does."""
     until = time.monotonic() + START_SECONDS
     while True:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
+        assert process.poll() is None, f"{process.args!r} ended with status {process.returncode}"
         assert time.monotonic() < until, f"nobody listens on port {port}"
         time.sleep(0.05)
