@@ -14,7 +14,7 @@ from stowplan.api.node_selectors import required_nodes
 from stowplan.api.pod import Pod
 from stowplan.client.paths import DAEMON_SETS
 from stowplan.clock import Clock
-from stowplan.sim.cluster.inventory import BY_NAMESPACE, Inventory
+from stowplan.sim.cluster.inventory import Inventory
 from stowplan.sim.cluster.objects import (
     generation_of,
     is_deleting,
@@ -30,6 +30,7 @@ from stowplan.sim.cluster.records import SimPod
 from stowplan.sim.cluster.work import WorkQueue
 from stowplan.sim.controllers.availability import available_after, count_available
 from stowplan.sim.controllers.batches import all_at_once, slow_start
+from stowplan.sim.controllers.concerned import owners_of, takers_of
 from stowplan.sim.controllers.daemons import Changes, Demand, Site, daemon_tolerations, manage, roll
 from stowplan.sim.controllers.history import REVISION_LABEL, History, mark_of
 from stowplan.sim.controllers.numbers import scaled
@@ -150,13 +151,10 @@ class DaemonSets:
             self.queue.add(key_of(new))
 
     def _pod_changed(self, old: SimPod | None, new: SimPod | None) -> None:
-        for pod in (old, new):
-            if pod is not None and pod.controller is not None and pod.controller.kind == "DaemonSet":
-                self.queue.add_after(f"{pod.namespace}/{pod.controller.name}", GATHER)
-        if new is not None and new.controller is None and new.active:
-            for found in self._sets.indexed(BY_NAMESPACE, new.namespace):
-                if selector_of(spec_of(found).get("selector")).matches(new.metadata.labels):
-                    self.queue.add(key_of(found))
+        for key in owners_of("DaemonSet", old, new):
+            self.queue.add_after(key, GATHER)
+        for key in takers_of(new, self._sets):
+            self.queue.add(key)
 
     def _node_changed(self, old: Json | None, new: Json | None) -> None:
         if old is not None and new is not None:

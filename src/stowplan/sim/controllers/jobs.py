@@ -26,6 +26,7 @@ from stowplan.sim.cluster.pace import Pace
 from stowplan.sim.cluster.records import SimPod
 from stowplan.sim.cluster.work import WorkQueue
 from stowplan.sim.controllers.batches import all_at_once, slow_start
+from stowplan.sim.controllers.concerned import owners_of
 from stowplan.sim.controllers.indexes import read_indexes, write_indexes
 from stowplan.sim.controllers.job_orphans import release
 from stowplan.sim.controllers.job_plan import (
@@ -238,9 +239,8 @@ class Jobs:
                 self._told.warning(new, JOBS, "NotSupported", f"{member} is not simulated and has no effect")
 
     def _pod_changed(self, old: SimPod | None, new: SimPod | None) -> None:
-        for pod in (old, new):
-            if pod is not None and pod.controller is not None and pod.controller.kind == "Job":
-                self.queue.add_after(f"{pod.namespace}/{pod.controller.name}", GATHER)
+        for key in owners_of("Job", old, new):
+            self.queue.add_after(key, GATHER)
 
 
 def job_pod(job: Json, index: int) -> Json:

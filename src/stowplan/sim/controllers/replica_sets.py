@@ -11,7 +11,7 @@ from stowplan.api.selectors import Selector, selector_from_labels
 from stowplan.client.errors import ApiError, ClientError
 from stowplan.clock import Clock
 from stowplan.sim.cluster.collection import Collection
-from stowplan.sim.cluster.inventory import BY_NAMESPACE, BY_OWNER, Inventory
+from stowplan.sim.cluster.inventory import BY_OWNER, Inventory
 from stowplan.sim.cluster.objects import (
     controller_uid,
     find_condition,
@@ -29,6 +29,7 @@ from stowplan.sim.cluster.records import SimPod
 from stowplan.sim.cluster.work import WorkQueue
 from stowplan.sim.controllers.availability import count_available
 from stowplan.sim.controllers.batches import all_at_once, slow_start
+from stowplan.sim.controllers.concerned import owners_of, takers_of
 from stowplan.sim.controllers.ownership import claim_pods, newest_ready_first, pod_of_template
 from stowplan.sim.controllers.told import Told
 
@@ -162,14 +163,7 @@ class ReplicaSets:
             self.queue.add(key_of(new))
 
     def _pod_changed(self, old: SimPod | None, new: SimPod | None) -> None:
-        pod = new or old
-        assert pod is not None, "a change of nothing"
-        owner = pod.controller
-        before = old.controller if old is not None else None
-        for reference in {owner, before} - {None} if owner != before else {owner}:
-            if reference is not None and reference.kind == self._kind:
-                self.queue.add_after(f"{pod.namespace}/{reference.name}", GATHER)
-        if owner is None and new is not None and new.active:
-            for found in self._sets.indexed(BY_NAMESPACE, pod.namespace):
-                if self._selector(found).matches(pod.metadata.labels):
-                    self.queue.add(key_of(found))
+        for key in owners_of(self._kind, old, new):
+            self.queue.add_after(key, GATHER)
+        for key in takers_of(new, self._sets, self._selector):
+            self.queue.add(key)

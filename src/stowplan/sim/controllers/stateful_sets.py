@@ -10,7 +10,7 @@ from stowplan.client.errors import AlreadyExists, NotFound
 from stowplan.client.paths import STATEFUL_SETS
 from stowplan.client.transport import MERGE_PATCH
 from stowplan.clock import Clock
-from stowplan.sim.cluster.inventory import BY_NAMESPACE, BY_OWNER, Inventory
+from stowplan.sim.cluster.inventory import BY_OWNER, Inventory
 from stowplan.sim.cluster.objects import (
     generation_of,
     is_deleting,
@@ -26,6 +26,7 @@ from stowplan.sim.cluster.records import SimPod
 from stowplan.sim.cluster.work import WorkQueue
 from stowplan.sim.controllers.availability import available_after, count_available
 from stowplan.sim.controllers.batches import all_at_once, slow_start
+from stowplan.sim.controllers.concerned import owners_of, takers_of
 from stowplan.sim.controllers.history import REVISION_LABEL, History, template_of
 from stowplan.sim.controllers.numbers import scaled
 from stowplan.sim.controllers.ordinals import Ordered, Place, next_moves
@@ -181,13 +182,10 @@ class StatefulSets:
             self.queue.add(key_of(new))
 
     def _pod_changed(self, old: SimPod | None, new: SimPod | None) -> None:
-        for pod in (old, new):
-            if pod is not None and pod.controller is not None and pod.controller.kind == "StatefulSet":
-                self.queue.add_after(f"{pod.namespace}/{pod.controller.name}", GATHER)
-        if new is not None and new.controller is None and new.active:
-            for found in self._sets.indexed(BY_NAMESPACE, new.namespace):
-                if selector_of(spec_of(found).get("selector")).matches(new.metadata.labels):
-                    self.queue.add(key_of(found))
+        for key in owners_of("StatefulSet", old, new):
+            self.queue.add_after(key, GATHER)
+        for key in takers_of(new, self._sets):
+            self.queue.add(key)
 
 
 def wish_of(found: Json) -> Ordered:
