@@ -3,6 +3,7 @@
 Pods are created as fast as one client can, five watchers listen, server and client have a core each.
 """
 
+import argparse
 import asyncio
 import json
 import os
@@ -121,15 +122,17 @@ async def measure(server: ServerProcess, pods: int, nodes: int) -> dict[str, Any
 
 def main(arguments: list[str]) -> int:
     """Run once and print one line of JSON."""
-    pods = int(arguments[0]) if arguments else 10_000
-    nodes = int(arguments[1]) if len(arguments) > 1 else 100
-    folder = Path(arguments[2]) if len(arguments) > 2 else None
-    with spawn(ServerOptions(data_dir=folder)) as server:
+    parser = argparse.ArgumentParser(prog="python -m bench.apiserver", description="Measure the embedded API server.")
+    parser.add_argument("pods", nargs="?", type=int, default=10_000)
+    parser.add_argument("nodes", nargs="?", type=int, default=100)
+    parser.add_argument("data_dir", nargs="?", type=Path, help="where the server keeps its state (default: in memory)")
+    wanted = parser.parse_args(arguments)
+    with spawn(ServerOptions(data_dir=wanted.data_dir)) as server:
         cores = sorted(os.sched_getaffinity(0))
         if len(cores) > 1:
             os.sched_setaffinity(server.child.pid, {cores[0]})
             os.sched_setaffinity(0, {cores[1]})
-        print(json.dumps(uvloop.run(measure(server, pods, nodes))))  # noqa: T201
+        print(json.dumps(uvloop.run(measure(server, wanted.pods, wanted.nodes))))  # noqa: T201
     return 0
 
 
