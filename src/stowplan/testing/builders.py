@@ -43,6 +43,20 @@ def requests(cpu: Amount | None = None, memory: Amount | None = None, **others: 
     return {name: str(amount) for name, amount in amounts.items() if amount is not None}
 
 
+def _containers(
+    asked: Mapping[str, str], images: Sequence[str], host_ports: Iterable[int | tuple[str, str, int]]
+) -> tuple[Container, ...]:
+    """A container for each image; the first one has the requests and the ports."""
+    ports = tuple(
+        ContainerPort(host_port=p, container_port=p, protocol="TCP")
+        if isinstance(p, int)
+        else ContainerPort(host_ip=p[0], protocol=p[1], host_port=p[2], container_port=p[2])
+        for p in host_ports
+    )
+    first = Container(name="c0", image=images[0], resources=ResourceRequirements(requests=dict(asked)), ports=ports)
+    return (first, *(Container(name=f"c{i}", image=image) for i, image in enumerate(images[1:], 1)))
+
+
 def pod(
     name: str = "pod",
     *,
@@ -75,21 +89,7 @@ def pod(
 ) -> Pod:
     """A pod with one container that asks for the given resources; `on` places it on a node."""
     asked = requests(cpu, memory, **dict(extended or {}))
-    ports = tuple(
-        ContainerPort(host_port=p, container_port=p, protocol="TCP")
-        if isinstance(p, int)
-        else ContainerPort(host_ip=p[0], protocol=p[1], host_port=p[2], container_port=p[2])
-        for p in host_ports
-    )
-    main = tuple(
-        Container(
-            name=f"c{i}",
-            image=image,
-            resources=ResourceRequirements(requests=asked if i == 0 else {}),
-            ports=ports if i == 0 else (),
-        )
-        for i, image in enumerate(images or [""])
-    )
+    main = _containers(asked, images or [""], host_ports)
     return Pod(
         metadata=ObjectMeta(
             name=name,
