@@ -63,6 +63,7 @@ def test_a_fifth_of_the_bindings_is_refused(server: ApiServer, status: int) -> N
     asyncio.run(story())
 
 
+@pytest.mark.timeout(4 * MINUTE)
 def test_watches_break_off_for_a_minute(server: ApiServer) -> None:
     async def story() -> None:
         dice = Random(7)

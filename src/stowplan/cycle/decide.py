@@ -19,6 +19,7 @@ from stowplan.cycle.sampling import enough_nodes, sample
 from stowplan.framework.extender import EXTENDER_PLUGIN, Extender
 from stowplan.framework.fit_error import fit_error_text
 from stowplan.framework.memo import Memo
+from stowplan.framework.plugin import PluginError
 from stowplan.framework.post_filter import FailedAttempt, Nomination, NoRoom
 from stowplan.framework.profile import Profile
 from stowplan.framework.ranking import Scores
@@ -36,7 +37,7 @@ from stowplan.framework.runner import (
     status_of,
 )
 from stowplan.framework.standing import Standing
-from stowplan.framework.verdict import Rejection, unresolvable
+from stowplan.framework.verdict import Rejection, fatal, unresolvable
 from stowplan.goarith import IntN
 
 NO_NODES: Final = "no nodes available to schedule pods"
@@ -99,42 +100,64 @@ def decide(view: View, pod: PodInfo, profile: Profile, given: Circumstances) -> 
 
     standing = None if given.memo is None else given.memo.standing(profile, pod, view)
     judge = _Judge(profile, prepared, pod, given.nominated, standing)
+    earlier: Judgement | None = None
     nominated_node = pod.pod.status.nominated_node_name
     if nominated_node:
-        judgement = judge.judge(view.only([nominated_node]))
-        given.ended("Filter", status_of(None))
-        feasible = filter_by_extenders(given.extenders, pod, judgement)
+        earlier, feasible = _look_at_nominated(view, judge, given)
         if len(feasible):
-            found = _Found(pod, nodes, prepared, judgement, feasible, standing, nominated_first=nominated_node)
+            found = _Found(pod, nodes, prepared, earlier, feasible, standing, nominated_first=nominated_node)
             return _choose(found, profile, given), given.cursor
 
     judgement, cursor = _look(view, profile, judge, given)
     given.ended("Filter", status_of(None))
     absent = None
     if prepared.node_names is not None:
-        names = " ".join(sorted(prepared.restricting))
+        named = set(prepared.restricting)
+        if earlier is not None:
+            named |= _plugins_in(earlier) - {EXTENDER_PLUGIN}
+        names = " ".join(sorted(named))
         absent = Rejected("", unresolvable(f"node(s) didn't satisfy plugin(s) [{names}]"))
     feasible = filter_by_extenders(given.extenders, pod, judgement)
     if len(feasible):
         found = _Found(pod, nodes, prepared, judgement, feasible, standing, absent=absent)
         return _choose(found, profile, given), cursor
+    if earlier is not None:
+        judgement = judgement.with_others_of(earlier)
     trace = Trace(pod=pod, nodes=nodes, prepared=prepared, judgement=judgement, absent=absent, feasible=feasible)
     return _no_node(view, trace, profile, given), cursor
 
 
+def _look_at_nominated(view: View, judge: _Judge, given: Circumstances) -> tuple[Judgement, Rows]:
+    """What is said of the node where room was made for the pod, and whether it is feasible, as rows.
+
+    Parity: it is looked at even where PreFilter plugins leave it out, and what is said there counts to the end of the
+    attempt; an error there counts for nothing (findNodesThatFitPod in schedule_one.go).
+    """
+    nobody = view.only([])
+    judgement = judge.judge(view.only([judge.pod.pod.status.nominated_node_name]))
+    if judgement.failure:
+        given.ended("Filter", status_of(Rejected("", fatal(judgement.failure))))
+        return Judgement(nobody, np.zeros(0, np.int32), []), nobody
+    given.ended("Filter", status_of(None))
+    try:
+        return judgement, filter_by_extenders(given.extenders, judge.pod, judgement)
+    except PluginError:
+        return judgement, nobody
+
+
 def _look(view: View, profile: Profile, judge: _Judge, given: Circumstances) -> tuple[Judgement, int]:
-    """Judge nodes in node order from the cursor until enough passed."""
+    """Judge nodes in node order from the cursor until enough passed. Raises PluginError."""
     names = judge.prepared.node_names
     rows = view.rows if names is None else view.only(names)
-    if not len(rows):
-        return judge.judge(rows), given.cursor
     judgement = judge.judge(rows)
+    if not len(rows):
+        return judgement, given.cursor
     percentage = profile.percentage_of_nodes_to_score
     enough = enough_nodes(given.percentage if percentage is None else percentage, len(rows))
     if not profile.scores and not any(e.filters or e.prioritizes for e in given.extenders):
         enough = 1  # parity: without anybody to rank them, the first that passes will do
     if enough >= len(rows):
-        return judgement, given.cursor
+        return _without_failure(judgement), given.cursor
     order = view.order if names is None else view.order[np.isin(view.order, rows.index)]
     start = given.cursor % len(order)
     positions = np.searchsorted(rows.index, np.concatenate([order[start:], order[:start]]))
@@ -142,7 +165,13 @@ def _look(view: View, profile: Profile, judge: _Judge, given: Circumstances) -> 
     seen = np.zeros(len(rows), np.bool_)
     seen[positions[:looked]] = True
     # parity: the cursor advances by the nodes looked at, also when none passed (schedule_one.go, findNodesThatFitPod)
-    return judgement.select(seen), (given.cursor + looked) % len(view)
+    return _without_failure(judgement.select(seen)), (given.cursor + looked) % len(view)
+
+
+def _without_failure(judgement: Judgement) -> Judgement:
+    if judgement.failure:
+        raise PluginError(judgement.failure)
+    return judgement
 
 
 @final
@@ -200,7 +229,12 @@ def _no_node(view: View, trace: Trace, profile: Profile, given: Circumstances) -
     if given.preempt:
         attempt = _failed_attempt(view, trace, profile, given)
         for plugin in profile.post_filters:
-            result = plugin.post_filter(attempt)
+            try:
+                result = plugin.post_filter(attempt)
+            except PluginError as error:
+                # parity: the others are not asked, and the pod is as unschedulable as before (RunPostFilterPlugins)
+                refusals.append((plugin.name, NoRoom(fatal(str(error)))))
+                break
             if isinstance(result, Nomination):
                 room = result
                 break
@@ -217,10 +251,15 @@ def _no_node(view: View, trace: Trace, profile: Profile, given: Circumstances) -
         effects.append(Nominate(pod, room.node_name))
         if room.victims:
             effects.append(Evict(pod, room.node_name, room.victims))
-    elif any(refusal.voids_nomination for _, refusal in refusals) or not profile.post_filters:
+    elif _voids_nomination(refusals) or not profile.post_filters:
         effects.append(Nominate(pod, ""))
     effects.append(Park(pod, rejecting_plugins(trace), trace.message))
     return Decision(tuple(effects), trace)
+
+
+def _voids_nomination(refusals: Sequence[tuple[str, NoRoom]]) -> bool:
+    """Whether an earlier nomination is void; where a plugin failed, nobody knows."""
+    return any(refusal.voids_nomination for _, refusal in refusals) and not any(r.why.fatal for _, r in refusals)
 
 
 def _failed_attempt(view: View, trace: Trace, profile: Profile, given: Circumstances) -> FailedAttempt:
@@ -261,14 +300,21 @@ def _message(trace: Trace, refusals: Sequence[tuple[str, NoRoom]]) -> str:
     rejections: list[tuple[Rejection, int]] = []
     if trace.judgement is not None:
         rejections = [(rejected.why, count) for rejected, count in trace.judgement.counted()]
+    # parity: an error is told alone, whatever plugins said before it
+    failures = [refusal for _, refusal in refusals if refusal.why.fatal]
+    told = failures or [refusal for _, refusal in refusals]
     prepared_rejection = trace.prepared.rejected if trace.prepared else None
     return fit_error_text(
         nodes=trace.nodes,
         pre_filter_message=prepared_rejection.why.message if prepared_rejection else "",
         rejections=rejections,
         absent=trace.absent.why if trace.absent else None,
-        post_filter_message=", ".join(reason for _, refusal in refusals for reason in refusal.why.reasons),
+        post_filter_message=", ".join(reason for refusal in told for reason in refusal.why.reasons),
     )
+
+
+def _plugins_in(judgement: Judgement) -> set[str]:
+    return {rejected.plugin for rejected, _ in judgement.counted()}
 
 
 def rejecting_plugins(trace: Trace) -> frozenset[str]:
@@ -278,7 +324,7 @@ def rejecting_plugins(trace: Trace) -> frozenset[str]:
     if trace.prepared.rejected is not None:
         plugins.add(trace.prepared.rejected.plugin)
     if trace.judgement is not None:
-        plugins |= {rejected.plugin for rejected, _ in trace.judgement.counted()}
+        plugins |= _plugins_in(trace.judgement)
         if trace.feasible is not None and len(trace.feasible) < int(trace.judgement.passed_n.sum()):
             plugins.add(EXTENDER_PLUGIN)
     return frozenset(plugins - {""})

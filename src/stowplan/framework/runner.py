@@ -38,6 +38,11 @@ class Rejected:
     plugin: str
     why: Rejection
 
+    @property
+    def failure(self) -> str:
+        """What is told of a fatal one, empty for any other."""
+        return f'running "{self.plugin}" filter plugin: {self.why.message}' if self.why.fatal else ""
+
 
 @final
 @dataclass(slots=True)
@@ -72,6 +77,14 @@ class Judgement:
         return passed_n
 
     @property
+    def failure(self) -> str:
+        """The error of the first row on which a plugin failed instead of judging; empty when none did."""
+        if not any(rejected.why.fatal for rejected in self.rejections):
+            return ""
+        told = (self.rejections[outcome - 1].failure for outcome in self.outcome_n.tolist() if outcome)
+        return next(filter(None, told), "")
+
+    @property
     def unresolvable_n(self) -> BoolN:
         """Mask of the rows that are rejected for good."""
         hard = np.array([False, *(r.why.unresolvable for r in self.rejections)], np.bool_)
@@ -102,6 +115,18 @@ class Judgement:
     def select(self, mask_n: BoolN) -> "Judgement":
         """What is said of some of the rows."""
         return Judgement(self.rows.select(mask_n), self.outcome_n[mask_n], list(self.rejections))
+
+    def with_others_of(self, earlier: "Judgement") -> "Judgement":
+        """This one, and what an earlier one said of rows that this one lacks."""
+        others = earlier.select(np.isin(earlier.rows.index, self.rows.index, invert=True))
+        if not len(others.rows):
+            return self
+        index = np.concatenate([self.rows.index, others.rows.index])
+        outcome_n = np.concatenate([self.outcome_n, others.outcome_n])
+        outcome_n[len(self.rows) :][others.outcome_n != 0] += len(self.rejections)
+        by_row = np.argsort(index)
+        rejections = [*self.rejections, *others.rejections]
+        return Judgement(Rows(self.rows.view, index[by_row]), outcome_n[by_row], rejections)
 
 
 def run_prepare(profile: Profile, view: View, pod: PodInfo) -> Prepared:
@@ -191,16 +216,6 @@ def _merge(judgement: Judgement, name: str, verdict: Verdict, at: IntN | None) -
     else:
         new = (outcome_n[at] == 0) & (verdict.outcome_n != 0)
         outcome_n[at[new]] = verdict.outcome_n[new] + offset
-    if any(why.fatal for why in verdict.rejections):
-        _raise_first_failure(name, verdict, new)
-
-
-def _raise_first_failure(name: str, verdict: Verdict, new_n: BoolN) -> None:
-    assert verdict.outcome_n is not None
-    for outcome in verdict.outcome_n[new_n].tolist():
-        why = verdict.rejections[outcome - 1]
-        if why.fatal:
-            raise PluginError(f'running "{name}" filter plugin: {why.message}')
 
 
 def run_every_filter(profile: Profile, prepared: Prepared, pod: PodInfo, rows: Rows) -> dict[str, Verdict]:
@@ -277,6 +292,8 @@ def status_of(rejected: Rejected | None) -> str:
     """How an extension point ended, as Go names it."""
     if rejected is None:
         return "Success"
+    if rejected.why.fatal:
+        return "Error"
     return "UnschedulableAndUnresolvable" if rejected.why.unresolvable else "Unschedulable"
 
 

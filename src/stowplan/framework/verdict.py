@@ -31,7 +31,7 @@ class Rejection:
     reasons: tuple[str, ...]
     unresolvable: bool = False
     fatal: bool = False
-    """An error, no rejection: where it is the first word on a node, the attempt fails."""
+    """An error, no rejection: where it is the first word on a node, the attempt fails; a what-if is just no way out."""
 
     @property
     def code(self) -> Code:
@@ -47,6 +47,11 @@ class Rejection:
 def rejection(*reasons: str) -> Rejection:
     """A rejection that evicting pods may lift."""
     return Rejection(reasons)
+
+
+def fatal(text: str) -> Rejection:
+    """No rejection: an error of one node."""
+    return Rejection((text,), fatal=True)
 
 
 def unresolvable(*reasons: str) -> Rejection:

@@ -11,6 +11,7 @@ from typing import Any, Final, Self, final
 import numpy as np
 
 from stowplan.api.errors import SelectorError
+from stowplan.api.gotext import aggregate
 from stowplan.api.pod import find_condition
 from stowplan.api.policy import PodDisruptionBudget
 from stowplan.api.selectors import Selector, compile_label_selector
@@ -23,7 +24,7 @@ from stowplan.framework.fit_error import fit_error_text
 from stowplan.framework.plugin import PluginContext, PluginError, PostFilterPlugin, PreEnqueuePlugin
 from stowplan.framework.plugin_args import DefaultPreemptionArgs
 from stowplan.framework.post_filter import FailedAttempt, Nomination, NoRoom, PostFilterResult
-from stowplan.framework.verdict import Rejection, rejection, unresolvable
+from stowplan.framework.verdict import Rejection, fatal, rejection, unresolvable
 from stowplan.framework.wake import Change, Kind, ObjectEvent, Wake
 
 NEVER: Final = rejection("preemption: not eligible due to preemptionPolicy=Never.")
@@ -65,11 +66,21 @@ class DefaultPreemption(PostFilterPlugin, PreEnqueuePlugin):
         return STILL_EVICTING if pod.uid in self.evicting else None
 
     def post_filter(self, attempt: FailedAttempt) -> PostFilterResult:
+        """Make room, where that is possible. Raises PluginError."""
+        try:
+            return self._make_room(attempt)
+        except PluginError as error:
+            raise PluginError(f"preemption: {error}") from error
+
+    def _make_room(self, attempt: FailedAttempt) -> PostFilterResult:
         """Find candidates, let extenders object, pick the best."""
         refusal = not_eligible(attempt)
         if refusal is not None:
             return NoRoom(refusal)
         candidates, rejections = self._find_candidates(attempt)
+        failures = [why.message for why in rejections if why.fatal]
+        if failures and not candidates:
+            raise PluginError(aggregate(failures))
         if not candidates:
             text = fit_error_text(
                 nodes=len(attempt.view),
@@ -242,7 +253,7 @@ def select_victims(attempt: FailedAttempt, rows: Rows, budgets: Sequence[Budget]
         if rejected is None:
             fits.append(at)
         else:
-            results[at] = rejected.why
+            results[at] = fatal(rejected.failure) if rejected.why.fatal else rejected.why
     if not fits:
         return results
 
@@ -254,7 +265,8 @@ def select_victims(attempt: FailedAttempt, rows: Rows, budgets: Sequence[Budget]
     evicted = reprieve(attempt, worlds, queues)
     for at in fits:
         if not evicted[at]:
-            raise PluginError(f'expected at least one victim pod on node "{rows.names[at]}"')
+            results[at] = fatal(f'expected at least one victim pod on node "{rows.names[at]}"')
+            continue
         violations = sum(pod in violating[at] for pod in evicted[at])
         mixed = violating[at] and len(violating[at]) < len(queues[at])
         results[at] = Victims(by_importance(evicted[at], attempt.now) if mixed else evicted[at], violations)

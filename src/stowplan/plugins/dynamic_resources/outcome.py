@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stowplan.api.resource import ResourceClaim
-from stowplan.framework.verdict import Rejection, unresolvable
+from stowplan.framework.verdict import Rejection, fatal, unresolvable
 from stowplan.plugins.dynamic_resources.allocator import Allocator
 from stowplan.plugins.dynamic_resources.errors import AllocationError, NodeAllocationError
 from stowplan.plugins.dynamic_resources.pools import NodeIdentity, Pool
@@ -31,7 +31,7 @@ NOTHING_FOUND: Final = Outcome(CANNOT_ALLOCATE)
 
 def failure(error: AllocationError) -> Outcome:
     """Return the outcome that makes the attempt fail."""
-    return Outcome(Rejection((str(error),), fatal=True))
+    return Outcome(fatal(str(error)))
 
 
 def outcome_on(allocator: Allocator, node: NodeIdentity, pools: Sequence[Pool]) -> Outcome:

@@ -4,8 +4,9 @@ Upstream: allocator_incubating.go in staging/src/k8s.io/dynamic-resource-allocat
 (v1.36.4).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from stowplan.plugins.dynamic_resources.allocated import AllocatedState
 from stowplan.plugins.dynamic_resources.capacity import Consumed, amounts_of, consumption, fits
@@ -13,11 +14,15 @@ from stowplan.plugins.dynamic_resources.constraints import Constraint, make_cons
 from stowplan.plugins.dynamic_resources.counters import CounterBooks
 from stowplan.plugins.dynamic_resources.errors import AllocationError, NodeAllocationError, SearchTimeoutError
 from stowplan.plugins.dynamic_resources.features import Features
+from stowplan.plugins.dynamic_resources.likeness import Likeness
 from stowplan.plugins.dynamic_resources.matching import Matcher, within_reach
 from stowplan.plugins.dynamic_resources.pools import Candidate, DeviceId, NodeIdentity, Pool, device_text
 from stowplan.plugins.dynamic_resources.requests import ALL, MAX_RESULTS, Wanted, WantedClaim, keeps_off
 
 NOTHING: Mapping[str, int] = {}
+
+EASY_STEPS: Final = 200
+"""perf: after so many steps devices are told apart by kind, which costs about as much as judging them once more."""
 
 
 class _TooManyResultsError(Exception):
@@ -84,6 +89,8 @@ class Search:
         self._matcher = matcher
         self._features = features
         self._steps_left = max_steps
+        self._steps_of_hard_searches = max_steps - EASY_STEPS
+        self._likeness = Likeness(claims, self._selects)
         self._candidates = [candidate for pool in pools if pool.usable for candidate in pool.candidates]
         self._found = [Found(wanted=claim) for claim in claims]
         self._selected: dict[tuple[int, int], bool] = {}
@@ -140,7 +147,7 @@ class Search:
             devices += [
                 candidate
                 for candidate in pool.candidates
-                if self._selects(found, wanted, candidate) and self._has_room(wanted, candidate)
+                if self._selects(found.wanted, wanted, candidate) and self._has_room(wanted, candidate)
             ]
         self._all[id(wanted)] = devices
         return len(devices)
@@ -148,13 +155,11 @@ class Search:
     def _count(self, wanted: Wanted) -> int:
         return len(self._all[id(wanted)]) if wanted.mode == ALL else wanted.count
 
-    def _selects(self, found: Found, wanted: Wanted, candidate: Candidate) -> bool:
+    def _selects(self, claim: WantedClaim, wanted: Wanted, candidate: Candidate) -> bool:
         key = (id(wanted), id(candidate))
         selected = self._selected.get(key)
         if selected is None:
-            selected = self._matcher.selects(found.wanted.claim, wanted, candidate) and within_reach(
-                self._node, candidate
-            )
+            selected = self._matcher.selects(claim.claim, wanted, candidate) and within_reach(self._node, candidate)
             self._selected[key] = selected
         return selected
 
@@ -215,17 +220,40 @@ class Search:
         return self._go_on(found, wanted, at, candidate, undo, start=0)
 
     def _take_any(self, found: Found, wanted: Wanted, at: _At, start: int) -> bool:
+        hopeless: set[Hashable] = set()
         for i in range(start, len(self._candidates)):
             candidate = self._candidates[i]
-            if self._taken(wanted, at.claim, candidate.id) or not self._selects(found, wanted, candidate):
+            if self._taken(wanted, at.claim, candidate.id) or not self._selects(found.wanted, wanted, candidate):
                 continue
             if not self._has_room(wanted, candidate):
                 continue
+            if hopeless and self._kind(candidate) in hopeless:
+                continue
             undo = self._take(found, wanted, at.claim, candidate, must=False)
+            if undo is None:
+                continue
             # the devices of one request are tried in one order only: another order is the same allocation
-            if undo is not None and self._go_on(found, wanted, at, candidate, undo, start=i + 1):
+            if self._go_on(found, wanted, at, candidate, undo, start=i + 1):
                 return True
+            if self._steps_left < self._steps_of_hard_searches:
+                hopeless.add(self._kind(candidate))
+                hopeless.discard(None)
         return False
+
+    def _kind(self, candidate: Candidate) -> Hashable:
+        """What is alike, and in like use by others and by this search so far."""
+        kind = self._likeness.kind(candidate)
+        if kind is None:
+            return None
+        device = candidate.id
+        consumed, sharing = self._state.capacity.get(device), self._sharing.get(device)
+        return (
+            kind,
+            self._state.in_use(device),
+            frozenset(self._allocating.get(device, ())),
+            None if consumed is None else frozenset(consumed.items()),
+            None if sharing is None else frozenset(sharing.items()),
+        )
 
     def _go_on(self, found: Found, wanted: Wanted, at: _At, candidate: Candidate, undo: _Undo, *, start: int) -> bool:
         done = False

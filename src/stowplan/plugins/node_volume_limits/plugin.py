@@ -16,7 +16,7 @@ from stowplan.columns.rows import Rows
 from stowplan.columns.view import View
 from stowplan.columns.worlds import Worlds
 from stowplan.framework.plugin import SKIP, FilterPlugin, PluginContext, PreFilterPlugin, Skip
-from stowplan.framework.verdict import Rejection, Verdict, rejection
+from stowplan.framework.verdict import Rejection, Verdict, fatal, rejection
 from stowplan.framework.wake import Change, Kind, Wake
 from stowplan.goarith import BoolN, IntN
 from stowplan.plugins.node_volume_limits.attached import AttachedVolumes, Load
@@ -169,5 +169,5 @@ def _uncountable(book: AttachedVolumes, rows: Rows, loads: dict[int, Load], limi
     for text in Counter(texts.values()):
         here_n = np.zeros(len(rows), np.bool_)
         here_n[[at for at, told in texts.items() if told == text]] = True
-        cases.append((here_n & limited_n, Rejection((text,), fatal=True)))
+        cases.append((here_n & limited_n, fatal(text)))
     return cases

@@ -20,7 +20,7 @@ from stowplan.columns.csi_nodes import CSINodeColumns
 from stowplan.columns.node_masks import matcher_mask, requirement_mask
 from stowplan.columns.rows import Rows
 from stowplan.columns.view import View
-from stowplan.framework.verdict import Rejection, Verdict
+from stowplan.framework.verdict import Rejection, Verdict, fatal
 from stowplan.goarith import BoolN, IntN
 from stowplan.plugins.volume_binding.affinity import matcher_of
 from stowplan.plugins.volume_binding.assume_cache import AssumeCache
@@ -80,7 +80,7 @@ class Found:
         ]
         verdict = Verdict.all_of(reasons, np.ones(len(self.missing_n), np.bool_))
         for wrong_n, text in reversed(self.errors):
-            verdict = _overruled(verdict, wrong_n, Rejection((text,), fatal=True))
+            verdict = _overruled(verdict, wrong_n, fatal(text))
         return verdict
 
 
