@@ -39,6 +39,11 @@ def trunc_div(numerator_n: IntN, denominator_n: IntN | int) -> IntN:
     return np.asarray(quotient_n + (inexact_n & (quotient_n < 0)), dtype=np.int64)
 
 
+def wrap_int64(number: int) -> int:
+    """An integer as Go's int64 holds it: what is too much wraps around."""
+    return number if -(2**63) <= number < 2**63 else (number + 2**63) % 2**64 - 2**63
+
+
 def to_int(x_n: FloatN) -> IntN:
     """Convert as Go's int64(x): toward zero. Values beyond int64 are the caller's mistake, as in Go."""
     return x_n.astype(np.int64)

@@ -17,6 +17,7 @@ from stowplan.columns.interning import Interner
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.ports import PortColumns
 from stowplan.columns.volume_uses import VolumeUses
+from stowplan.goarith import IntN, wrap_int64
 
 PODS: Final = "pods"
 CPU: Final = "cpu"
@@ -173,15 +174,20 @@ class NodeTable:
     def _load(self, row: int, pod: PodInfo, by: int) -> None:
         cls = pod.cls
         for name, amount in cls.requests.items():
-            self.requested(name).data[row] += by * amount
+            _add(self.requested(name).data, row, by * amount)
         self.pod_count.data[row] += by
-        self.nonzero_cpu.data[row] += by * cls.nonzero_cpu
-        self.nonzero_memory.data[row] += by * cls.nonzero_memory
+        _add(self.nonzero_cpu.data, row, by * cls.nonzero_cpu)
+        _add(self.nonzero_memory.data, row, by * cls.nonzero_memory)
 
     def labels_of(self, row: int) -> Mapping[str, str]:
         """All labels of the node on a row."""
         node = self.records[row]
         return {} if node is None else node.metadata.labels
+
+
+def _add(column_n: IntN, row: int, amount: int) -> None:
+    # parity: pods may ask for so much that the sum wraps around (NodeInfo.update in framework/types.go)
+    column_n[row] = wrap_int64(column_n.item(row) + amount)
 
 
 def undated(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:

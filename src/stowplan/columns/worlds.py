@@ -13,7 +13,7 @@ from stowplan.columns.ports import HostPort, ports_clash
 from stowplan.columns.rows import Rows
 from stowplan.columns.selector_counts import SelectorCount
 from stowplan.columns.term_counts import AffinityTerm
-from stowplan.goarith import BoolN, IntN
+from stowplan.goarith import BoolN, IntN, wrap_int64
 
 if TYPE_CHECKING:
     from stowplan.columns.view import View
@@ -71,11 +71,11 @@ class Worlds(Rows):
             shift = self._requested.get(name)
             if shift is None:
                 shift = self._requested[name] = np.zeros(len(self.index), np.int64)
-            shift[at] += by * amount
+            shift[at] = wrap_int64(shift.item(at) + by * amount)
         totals = self._totals
         totals[0, at] += by
-        totals[1, at] += by * cls.nonzero_cpu
-        totals[2, at] += by * cls.nonzero_memory
+        totals[1, at] = wrap_int64(totals.item(1, at) + by * cls.nonzero_cpu)
+        totals[2, at] = wrap_int64(totals.item(2, at) + by * cls.nonzero_memory)
         if cls.host_ports:
             self._port_changes.setdefault(at, []).extend((port, by > 0) for port in cls.host_ports)
         for selector, shift in self._shifts.items():

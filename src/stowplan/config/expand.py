@@ -12,6 +12,7 @@ from stowplan.config.catalog import EXTENSION_POINTS, MULTI_POINT, WEIGHTED_POIN
 from stowplan.config.errors import PluginsError
 from stowplan.config.plugin_sets import ALL, PluginSet, PluginSets, enabled_plugins
 from stowplan.framework.profile import PluginEntry
+from stowplan.goarith import wrap_int64
 
 _MAX_PLUGIN_SCORE: Final = 100
 _MAX_TOTAL_SCORE: Final = 2**63 - 1
@@ -91,12 +92,8 @@ def _weights(point: str, sets: PluginSets, points_of: Mapping[str, frozenset[str
             continue
         weight = entry.weight or 1
         # parity: a negative total makes the room left overflow int64, which is how negative weights are caught
-        if weight * _MAX_PLUGIN_SCORE > _as_int64(_MAX_TOTAL_SCORE - total):
+        if weight * _MAX_PLUGIN_SCORE > wrap_int64(_MAX_TOTAL_SCORE - total):
             raise PluginsError(f"{_WEIGHT_WORDS[point]} plugins: total score of Score plugins could overflow")
         weights[entry.name] = weight
         total += weight * _MAX_PLUGIN_SCORE
     return weights
-
-
-def _as_int64(value: int) -> int:
-    return (value + 2**63) % 2**64 - 2**63

@@ -179,6 +179,9 @@ class FilterPlugin(Plugin, Generic[P]):
 class PreScorePlugin(Plugin, Generic[S]):
     """Works out, once per attempt, what scoring the feasible nodes needs."""
 
+    unprepared: ClassVar[str] = ""
+    """The error of a profile that lets the plugin score, but not prepare; without one it prepares all the same."""
+
     def prepare_score(self, pod: PodInfo, rows: Rows, plans: Mapping[str, Any]) -> S | Skip:
         """The plan for `score`; `rows` are the feasible nodes, `plans` what `prepare` returned, by plugin name."""
         raise NotImplementedError

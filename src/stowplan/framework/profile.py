@@ -63,6 +63,8 @@ class Profile:
     filters: tuple[FilterPlugin[Any], ...]
     post_filters: tuple[PostFilterPlugin, ...]
     pre_scores: tuple[PreScorePlugin[Any], ...]
+    late_pre_scores: tuple[PreScorePlugin[Any], ...]
+    """Those that score without being enabled at preScore."""
     scores: tuple[tuple[ScorePlugin[Any], int], ...]
     reserves: tuple[ReservePlugin, ...]
     permits: tuple[PermitPlugin, ...]
@@ -97,6 +99,7 @@ def build_profile(
             found.append(plugin)
         return tuple(found)
 
+    pre_scores = at(Point.PRE_SCORE, PreScorePlugin)
     scores = at(Point.SCORE, ScorePlugin)
     weights = [entry.weight for entry in spec.points.get(Point.SCORE, ())]
     (queue_sort,) = at(Point.QUEUE_SORT, QueueSortPlugin)
@@ -109,7 +112,8 @@ def build_profile(
         pre_filters=at(Point.PRE_FILTER, PreFilterPlugin),
         filters=at(Point.FILTER, FilterPlugin),
         post_filters=at(Point.POST_FILTER, PostFilterPlugin),
-        pre_scores=at(Point.PRE_SCORE, PreScorePlugin),
+        pre_scores=pre_scores,
+        late_pre_scores=tuple(p for p in scores if isinstance(p, PreScorePlugin) and p not in pre_scores),
         scores=tuple(zip(scores, weights, strict=True)),
         reserves=at(Point.RESERVE, ReservePlugin),
         permits=at(Point.PERMIT, PermitPlugin),

@@ -46,6 +46,13 @@ class Scorer(NamedTuple):
     weight: int
     plan: Any
 
+    def raw(self, pod: PodInfo, rows: Rows) -> IntN:
+        """What the plugin says of some rows. Raises PluginError."""
+        try:
+            return self.plugin.score(pod, rows, self.plan)
+        except PluginError as error:
+            raise PluginError(f'running Score plugins: plugin "{self.plugin.name}" failed with: {error}') from error
+
     def rank(self, pod: PodInfo, rows: Rows, raw_n: IntN) -> PluginScore:
         """Raw scores, normalised and checked. Raises PluginError."""
         normalized_n = self.plugin.normalize(pod, rows, self.plan, raw_n)
@@ -67,6 +74,6 @@ def check_range(name: str, scores_n: IntN) -> None:
     if low < 0 or high > MAX_SCORE:
         bad = low if low < 0 else high
         raise PluginError(
-            f'plugin "{name}" returns an invalid score {bad}, '
+            f'applying score defaultWeights on Score plugins: plugin "{name}" returns an invalid score {bad}, '
             f"it should in the range of [0, {MAX_SCORE}] after normalizing"
         )

@@ -130,11 +130,14 @@ class Judgement:
 
 
 def run_prepare(profile: Profile, view: View, pod: PodInfo) -> Prepared:
-    """Ask every PreFilter plugin for its plan."""
+    """Ask every PreFilter plugin for its plan. Raises PluginError."""
     prepared = Prepared()
     for plugin in profile.pre_filters:
         name = plugin.name
-        result = plugin.prepare(view, pod)
+        try:
+            result = plugin.prepare(view, pod)
+        except PluginError as error:
+            raise PluginError(f'running PreFilter plugin "{name}": {error}') from error
         if result is Skip.SKIP:
             prepared.skipped.add(name)
             continue
@@ -306,11 +309,19 @@ def run_scores(
     *,
     ended: Ended = nobody_hears,
 ) -> Scores:
-    """Score the feasible rows by every plugin that has something to say, normalise, weigh and add up."""
+    """Score the feasible rows by every plugin that has something to say, normalise, weigh and add up.
+
+    Raises PluginError.
+    """
     plans: dict[str, Any] = {}
     skipped: set[str] = set()
-    for plugin in profile.pre_scores:
-        plan = plugin.prepare_score(pod, rows, prepared.plans)
+    for plugin in (*profile.pre_scores, *profile.late_pre_scores):
+        if plugin.unprepared and plugin in profile.late_pre_scores:
+            raise PluginError(f'running Score plugins: plugin "{plugin.name}" failed with: {plugin.unprepared}')
+        try:
+            plan = plugin.prepare_score(pod, rows, prepared.plans)
+        except PluginError as error:
+            raise PluginError(f'running PreScore plugin "{plugin.name}": {error}') from error
         if plan is Skip.SKIP:
             skipped.add(plugin.name)
         else:
@@ -320,7 +331,7 @@ def run_scores(
     if standing is not None and not rows.differs:
         scores = standing.scores(asked, pod, rows)
     else:
-        by_plugin = tuple(scorer.rank(pod, rows, scorer.plugin.score(pod, rows, scorer.plan)) for scorer in asked)
+        by_plugin = tuple(scorer.rank(pod, rows, scorer.raw(pod, rows)) for scorer in asked)
         scores = Scores(rows, by_plugin, summed(by_plugin, len(rows)))
     ended("Score", "Success")
     return scores

@@ -162,7 +162,7 @@ class Standing:
         """The plugin's scores of the feasible rows, and at which of them they changed; None for anywhere."""
         plugin, plan = scorer.plugin, scorer.plan
         if plugin.depends is Depends.CLUSTER:
-            return scorer.rank(pod, rows, plugin.score(pod, rows, plan)), None
+            return scorer.rank(pod, rows, scorer.raw(pod, rows)), None
         everything = rows.view.rows
         kept = self._scores.get(plugin)
         if kept is None or not same_plan(kept.plan, plan) or len(kept.stale) * WORTH_PATCHING > len(everything):
@@ -175,7 +175,7 @@ class Standing:
             return kept.told, at
         if kept.stale:
             kept.known_n[everything.index.searchsorted(taken(kept.stale))] = False
-        kept.told = scorer.rank(pod, rows, self._complete(kept, plugin, pod, rows, plan))
+        kept.told = scorer.rank(pod, rows, self._complete(kept, scorer, pod, rows))
         return kept.told, None
 
     def _patched(
@@ -188,7 +188,7 @@ class Standing:
         if some is None:
             return before, NOWHERE
         plugin = scorer.plugin
-        fresh_n = plugin.score(pod, some, scorer.plan)
+        fresh_n = scorer.raw(pod, some)
         everywhere_n = some.view.rows.index.searchsorted(some.index)
         kept.raw_n[everywhere_n], kept.known_n[everywhere_n] = fresh_n, True
         if before.raw_n[at].tolist() == fresh_n.tolist():
@@ -200,19 +200,19 @@ class Standing:
         check_range(plugin.name, fresh_n)
         return PluginScore(plugin.name, before.weight, raw_n, raw_n), at
 
-    def _complete(self, kept: KeptScores, plugin: ScorePlugin[Any], pod: PodInfo, rows: Rows, plan: Any) -> IntN:
+    def _complete(self, kept: KeptScores, scorer: Scorer, pod: PodInfo, rows: Rows) -> IntN:
         """The raw scores of the feasible rows, asking only about those that are not known."""
         everything = rows.view.rows
         at = None if len(rows) == len(everything) else everything.index.searchsorted(rows.index)
         missing = np.flatnonzero(~(kept.known_n if at is None else kept.known_n[at]))
         if len(missing) == len(rows):
-            fresh_n = plugin.score(pod, rows, plan)
+            fresh_n = scorer.raw(pod, rows)
             place: Any = slice(None) if at is None else at
             kept.raw_n[place], kept.known_n[place] = fresh_n, True
             return fresh_n
         if len(missing):
             where = missing if at is None else at[missing]
-            kept.raw_n[where] = plugin.score(pod, Rows(rows.view, everything.index[where]), plan)
+            kept.raw_n[where] = scorer.raw(pod, Rows(rows.view, everything.index[where]))
             kept.known_n[where] = True
         return kept.raw_n.copy() if at is None else kept.raw_n[at]
 

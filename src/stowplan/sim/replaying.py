@@ -31,6 +31,8 @@ def replay_line(line: Line) -> Outcome:
         return Outcome(replay(decode_scenario(line.data)))
     except (ScenarioError, ReplayError) as error:
         return Outcome(None, f"{line.place}: {error}")
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong with one scenario, the others are played
+        return Outcome(None, f"{line.place}: {type(error).__name__}: {error}")
 
 
 def replay_file(name: str, jobs: int | None = None) -> Iterator[Outcome]:

@@ -309,10 +309,14 @@ def test_a_hole_in_a_pool_is_no_obstacle_to_counted_requests() -> None:
 
 
 def test_a_search_without_end_is_given_up() -> None:
-    many = piece(*(gpu(str(i), model="x") for i in range(24)), on="a")
-    hopeless = [claim(exactly(8), exactly(8, name="q"), exactly(9, name="s"))]
-    pools = SliceIndex([many], ALL_FEATURES).gather(HERE)
-    impatient = Allocator(claims=hopeless, classes=CLASSES, state=AllocatedState(), selectors=SELECTORS, max_steps=1000)
+    unlike = piece(*(gpu(str(i), model="x", serial=i) for i in range(24)), on="a")
+    hopeless = claim(
+        exactly(8), exactly(8, name="q"), exactly(9, name="s"), constraints=[same("model"), different("serial")]
+    )
+    pools = SliceIndex([unlike], ALL_FEATURES).gather(HERE)
+    impatient = Allocator(
+        claims=[hopeless], classes=CLASSES, state=AllocatedState(), selectors=SELECTORS, max_steps=1000
+    )
 
     with pytest.raises(SearchTimeoutError) as failed:
         impatient.allocate(HERE, pools)

@@ -4,7 +4,6 @@ Upstream: PreFilter in pkg/scheduler/framework/plugins/dynamicresources/dynamicr
 """
 
 from collections.abc import Mapping
-from typing import Final
 
 from stowplan.api.node_selectors import NodeMatcher, compile_node_selector
 from stowplan.api.resource import DeviceClass, ResourceClaim
@@ -23,8 +22,6 @@ from stowplan.plugins.dynamic_resources.extended import (
 )
 from stowplan.plugins.dynamic_resources.ledger import Ledger
 from stowplan.plugins.dynamic_resources.plan import DevicePlan
-
-FAILED: Final = 'running PreFilter plugin "DynamicResources": '
 
 
 class Planner:
@@ -83,7 +80,7 @@ class Planner:
                 wanted = [(sub.device_class_name, f"{request.name}/{sub.name}") for sub in request.first_available]
             for class_name, request_name in wanted:
                 if not class_name:
-                    raise PluginError(f"{FAILED}request {request_name}: unsupported request type")
+                    raise PluginError(f"request {request_name}: unsupported request type")
                 if class_name not in classes:
                     return unresolvable(f"request {request_name}: device class {class_name} does not exist")
         return None
@@ -107,6 +104,6 @@ def _matchers(claims: list[ResourceClaim]) -> dict[int, NodeMatcher]:
             continue
         matcher = compile_node_selector(allocation.node_selector)
         if matcher.error is not None:
-            raise PluginError(f"{FAILED}{matcher.error}")
+            raise PluginError(matcher.error)
         matchers[i] = matcher
     return matchers

@@ -82,6 +82,7 @@ class Search:
         matcher: Matcher,
         features: Features,
         max_steps: int,
+        easy_steps: int = EASY_STEPS,
     ) -> None:
         self._node = node
         self._pools = pools
@@ -89,7 +90,7 @@ class Search:
         self._matcher = matcher
         self._features = features
         self._steps_left = max_steps
-        self._steps_of_hard_searches = max_steps - EASY_STEPS
+        self._steps_of_hard_searches = max_steps - easy_steps
         self._likeness = Likeness(claims, self._selects)
         self._candidates = [candidate for pool in pools if pool.usable for candidate in pool.candidates]
         self._found = [Found(wanted=claim) for claim in claims]

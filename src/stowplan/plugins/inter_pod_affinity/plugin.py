@@ -50,6 +50,7 @@ class InterPodAffinity(
     name = "InterPodAffinity"
     depends = Depends.CLUSTER
     args_type = InterPodAffinityArgs
+    unprepared = 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
     wakes = (
         Wake(Kind.POD, Change.ADDED | Change.POD_LABELS | Change.DELETED, pod_change_helps),
         Wake(Kind.NODE, Change.ADDED | Change.NODE_LABELS, node_change_helps),

@@ -19,7 +19,7 @@ from stowplan.framework.plugin_args import (
     ShapePoint,
 )
 from stowplan.framework.shape import FULL, score_of_percent
-from stowplan.goarith import IntN, round_half_away, to_int
+from stowplan.goarith import IntN, round_half_away, to_int, wrap_int64
 
 
 @final
@@ -99,7 +99,7 @@ def weighted_mean_of_few(parts: Sequence[Part], amount_of: Callable[[int, int], 
         total = weights = 0
         for used, capacity, weight in columns:
             if capacity[i]:
-                total += amount_of(used[i], capacity[i]) * FULL // capacity[i] * weight
+                total += wrap_int64(amount_of(used[i], capacity[i]) * FULL) // capacity[i] * weight
                 weights += weight
         means.append(total // weights if weights else 0)
     return np.array(means, np.int64)

@@ -42,6 +42,7 @@ class PodTopologySpread(
     name = "PodTopologySpread"
     depends = Depends.CLUSTER
     args_type = PodTopologySpreadArgs
+    unprepared = 'error reading "PreScorePodTopologySpread" from cycleState: not found'
 
     def __init__(self, args: PodTopologySpreadArgs, gates: Gates) -> None:
         self._system = args.defaulting_type == SYSTEM_DEFAULTING

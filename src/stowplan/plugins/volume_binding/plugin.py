@@ -94,10 +94,7 @@ class VolumeBinding(
         wrong = unusable(view.objects, pod.pod)
         if wrong is not None:
             return unresolvable(wrong)
-        try:
-            return sort_claims(view.objects, self._claims, pod.pod)
-        except PluginError as error:
-            raise PluginError(f'running PreFilter plugin "{NAME}": {error}') from error
+        return sort_claims(view.objects, self._claims, pod.pod)
 
     def filter(self, pod: PodInfo, rows: Rows, plan: VolumePlan) -> Verdict:
         """Nodes fail with all that stands in the way."""
