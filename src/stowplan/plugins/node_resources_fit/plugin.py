@@ -182,15 +182,15 @@ class NodeResourcesFit(PreFilterPlugin[Wants], FilterPlugin[Wants], PreScorePlug
 
 def _filter_few(rows: Rows, plan: Wants) -> Verdict:
     """The same in plain numbers."""
-    offered = [rows.allocatable(want.resource).tolist() for want in plan]
-    requested = [rows.requested(want.resource).tolist() for want in plan]
+    offered = [rows.allocatable(want.resource) for want in plan]
+    left = [(offered_n - rows.requested(want.resource)).tolist() for want, offered_n in zip(plan, offered, strict=True)]
     verdict: list[Rejection | None] = []
     for i, full in enumerate((rows.pod_count >= rows.allocatable(PODS)).tolist()):
         reasons = [TOO_MANY_PODS] if full else []
         hopeless = False
-        for want, offers, taken in zip(plan, offered, requested, strict=True):
-            there = offers[i]
-            if want.amount > there - taken[i] and not (want.by_devices and there <= 0):
+        for want, offered_n, left_over in zip(plan, offered, left, strict=True):
+            there = offered_n.item(i)
+            if want.amount > left_over[i] and not (want.by_devices and there <= 0):
                 reasons.append(f"Insufficient {want.resource}")
                 hopeless |= want.amount > there
         verdict.append(Rejection(tuple(reasons), unresolvable=hopeless) if reasons else None)

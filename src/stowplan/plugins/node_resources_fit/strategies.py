@@ -19,7 +19,7 @@ from stowplan.framework.plugin_args import (
     ShapePoint,
 )
 from stowplan.framework.shape import FULL, score_of_percent
-from stowplan.goarith import IntN, round_half_away, to_int, wrap_int64
+from stowplan.goarith import IntN, round_half_away, to_int, trunc_div, wrap_int64
 
 
 @final
@@ -38,8 +38,14 @@ Strategy = Callable[[Sequence[Part]], IntN]
 def least_allocated(parts: Sequence[Part]) -> IntN:
     """The emptier the better: the weighted mean of the free shares."""
     if len(parts[0].used_n) <= FEW_ROWS:
-        return weighted_mean_of_few(parts, lambda used, capacity: max(capacity - used, 0))
-    return weighted_mean(parts, lambda part: np.maximum(part.capacity_n - part.used_n, 0))
+        return weighted_mean_of_few(parts, lambda used, there: 0 if used > there else wrap_int64(there - used))
+    return weighted_mean(parts, _free)
+
+
+def _free(part: Part) -> IntN:
+    free_n = part.capacity_n - part.used_n
+    free_n[part.used_n > part.capacity_n] = 0
+    return free_n
 
 
 def most_allocated(parts: Sequence[Part]) -> IntN:
@@ -76,19 +82,15 @@ def weighted_mean(parts: Sequence[Part], amount_of: Callable[[Part], IntN]) -> I
     total_n: IntN = np.zeros(len(parts[0].used_n), np.int64)
     if all(part.capacity_n.all() for part in parts):
         for part in parts:
-            score_n = amount_of(part)
-            score_n *= FULL
-            score_n //= part.capacity_n
+            score_n = _quotient(amount_of(part) * FULL, part.capacity_n)
             total_n += score_n if part.weight == 1 else score_n * part.weight
-        total_n //= sum(part.weight for part in parts)
-        return total_n
+        return _quotient(total_n, sum(part.weight for part in parts))
     weight_n: IntN = np.zeros(len(total_n), np.int64)
     for part in parts:
         there_n = (part.capacity_n != 0) * part.weight
         total_n += percent(amount_of(part), part.capacity_n) * there_n
         weight_n += there_n
-    total_n //= np.maximum(weight_n, 1)
-    return total_n
+    return _quotient(total_n, np.maximum(weight_n, 1))
 
 
 def weighted_mean_of_few(parts: Sequence[Part], amount_of: Callable[[int, int], int]) -> IntN:
@@ -99,15 +101,24 @@ def weighted_mean_of_few(parts: Sequence[Part], amount_of: Callable[[int, int], 
         total = weights = 0
         for used, capacity, weight in columns:
             if capacity[i]:
-                total += wrap_int64(amount_of(used[i], capacity[i]) * FULL) // capacity[i] * weight
+                total += _quotient_of_few(wrap_int64(amount_of(used[i], capacity[i]) * FULL), capacity[i]) * weight
                 weights += weight
-        means.append(total // weights if weights else 0)
+        means.append(_quotient_of_few(total, weights) if weights else 0)
     return np.array(means, np.int64)
 
 
 def percent(part_n: IntN, whole_n: IntN) -> IntN:
     """A part of a whole in per cent; 0 where there is no whole, for there is no part then."""
-    return part_n * FULL // np.maximum(whole_n, 1)
+    return _quotient(part_n * FULL, np.maximum(whole_n, 1))
+
+
+def _quotient(part_n: IntN, whole_n: IntN | int) -> IntN:
+    # perf: flooring takes a third of truncating; they differ below zero, where only amounts beyond int64 lead
+    return part_n // whole_n if part_n.min(initial=0) >= 0 else trunc_div(part_n, whole_n)
+
+
+def _quotient_of_few(part: int, whole: int) -> int:
+    return part // whole if part >= 0 else -(-part // whole)
 
 
 STRATEGIES: Final[Mapping[str, Callable[[ScoringStrategy], Strategy]]] = {
