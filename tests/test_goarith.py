@@ -17,6 +17,7 @@ from stowplan.goarith import (
     to_int_scalar,
     trunc_div,
     trunc_div_scalar,
+    wrap_int64,
 )
 
 numbers = st.integers(-(2**62), 2**62)
@@ -66,6 +67,14 @@ def test_trunc_div_agrees_with_its_twin(pairs: list[tuple[int, int]]) -> None:
     bottom_n = np.array([bottom for _, bottom in pairs], dtype=np.int64)
 
     assert [trunc_div_scalar(top, bottom) for top, bottom in pairs] == trunc_div(top_n, bottom_n).tolist()
+
+
+@given(st.integers(-(2**65), 2**65))
+def test_wrapped_numbers_keep_their_low_64_bits(number: int) -> None:
+    wrapped = wrap_int64(number)
+
+    assert -(2**63) <= wrapped < 2**63
+    assert 0 == (number - wrapped) % 2**64
 
 
 @given(st.lists(floats))

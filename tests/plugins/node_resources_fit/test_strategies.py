@@ -15,7 +15,7 @@ from stowplan.framework.plugin_args import (
     ScoringStrategy,
     ShapePoint,
 )
-from stowplan.goarith import round_scalar, trunc_div_scalar
+from stowplan.goarith import round_scalar, trunc_div_scalar, wrap_int64
 from stowplan.plugins.node_resources_fit.strategies import Part, strategy_of
 
 Load = list[tuple[int, int]]
@@ -90,6 +90,21 @@ def twin_ratio(points: Sequence[tuple[int, int]], used: int, capacity: int) -> i
 def twin_mean(scores: Sequence[tuple[int, int]]) -> int:
     weights = sum(weight for _, weight in scores)
     return sum(score * weight for score, weight in scores) // weights if weights else 0
+
+
+huge = st.integers(1, 8) | st.integers(2**56, 2**63 - 1)
+
+
+@given(st.lists(st.tuples(huge | st.integers(-(2**63), -1), huge), min_size=1, max_size=6))
+def test_amounts_beyond_reason_wrap_around_as_in_go(nodes: Load) -> None:
+    def percent(of: int, capacity: int) -> int:
+        return trunc_div_scalar(wrap_int64(of * 100), capacity)
+
+    least = [0 if used > capacity else percent(wrap_int64(capacity - used), capacity) for used, capacity in nodes]
+    most = [percent(min(used, capacity), capacity) for used, capacity in nodes]
+
+    assert least == strategy_of(ScoringStrategy(type=LEAST_ALLOCATED))([part(nodes)]).tolist()
+    assert most == strategy_of(ScoringStrategy(type=MOST_ALLOCATED))([part(nodes)]).tolist()
 
 
 amounts = st.integers(0, 8) | st.integers(0, 2**40)

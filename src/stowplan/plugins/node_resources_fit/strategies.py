@@ -19,7 +19,7 @@ from stowplan.framework.plugin_args import (
     ShapePoint,
 )
 from stowplan.framework.shape import FULL, score_of_percent
-from stowplan.goarith import IntN, round_half_away, to_int, trunc_div, wrap_int64
+from stowplan.goarith import IntN, round_half_away, to_int, trunc_div, trunc_div_scalar, wrap_int64
 
 
 @final
@@ -101,9 +101,9 @@ def weighted_mean_of_few(parts: Sequence[Part], amount_of: Callable[[int, int], 
         total = weights = 0
         for used, capacity, weight in columns:
             if capacity[i]:
-                total += _quotient_of_few(wrap_int64(amount_of(used[i], capacity[i]) * FULL), capacity[i]) * weight
+                total += trunc_div_scalar(wrap_int64(amount_of(used[i], capacity[i]) * FULL), capacity[i]) * weight
                 weights += weight
-        means.append(_quotient_of_few(total, weights) if weights else 0)
+        means.append(trunc_div_scalar(total, weights) if weights else 0)
     return np.array(means, np.int64)
 
 
@@ -115,10 +115,6 @@ def percent(part_n: IntN, whole_n: IntN) -> IntN:
 def _quotient(part_n: IntN, whole_n: IntN | int) -> IntN:
     # perf: flooring takes a third of truncating; they differ below zero, where only amounts beyond int64 lead
     return part_n // whole_n if part_n.min(initial=0) >= 0 else trunc_div(part_n, whole_n)
-
-
-def _quotient_of_few(part: int, whole: int) -> int:
-    return part // whole if part >= 0 else -(-part // whole)
 
 
 STRATEGIES: Final[Mapping[str, Callable[[ScoringStrategy], Strategy]]] = {
