@@ -108,7 +108,7 @@ def decide(view: View, pod: PodInfo, profile: Profile, given: Circumstances) -> 
             found = _Found(pod, nodes, prepared, earlier, feasible, standing, nominated_first=nominated_node)
             return _choose(found, profile, given), given.cursor
 
-    judgement, cursor = _look(view, profile, judge, given)
+    judgement = _look(view, profile, judge, given)
     given.ended("Filter", status_of(None))
     absent = None
     if prepared.node_names is not None:
@@ -117,6 +117,9 @@ def decide(view: View, pod: PodInfo, profile: Profile, given: Circumstances) -> 
             named |= _plugins_in(earlier) - {EXTENDER_PLUGIN}
         names = " ".join(sorted(named))
         absent = Rejected("", unresolvable(f"node(s) didn't satisfy plugin(s) [{names}]"))
+    known = judgement if earlier is None else judgement.with_others_of(earlier)
+    # parity: the cursor advances by the nodes something is known of, whatever it is (findNodesThatFitPod)
+    cursor = (given.cursor + len(known.rows)) % nodes
     feasible = filter_by_extenders(given.extenders, pod, judgement)
     if len(feasible):
         found = _Found(pod, nodes, prepared, judgement, feasible, standing, absent=absent)
@@ -145,27 +148,26 @@ def _look_at_nominated(view: View, judge: _Judge, given: Circumstances) -> tuple
         return judgement, nobody
 
 
-def _look(view: View, profile: Profile, judge: _Judge, given: Circumstances) -> tuple[Judgement, int]:
+def _look(view: View, profile: Profile, judge: _Judge, given: Circumstances) -> Judgement:
     """Judge nodes in node order from the cursor until enough passed. Raises PluginError."""
     names = judge.prepared.node_names
     rows = view.rows if names is None else view.only(names)
     judgement = judge.judge(rows)
     if not len(rows):
-        return judgement, given.cursor
+        return judgement
     percentage = profile.percentage_of_nodes_to_score
     enough = enough_nodes(given.percentage if percentage is None else percentage, len(rows))
     if not profile.scores and not any(e.filters or e.prioritizes for e in given.extenders):
         enough = 1  # parity: without anybody to rank them, the first that passes will do
     if enough >= len(rows):
-        return _without_failure(judgement), given.cursor
+        return _without_failure(judgement)
     order = view.order if names is None else view.order[np.isin(view.order, rows.index)]
     start = given.cursor % len(order)
     positions = np.searchsorted(rows.index, np.concatenate([order[start:], order[:start]]))
     looked = sample(judgement.passed_n[positions], enough)
     seen = np.zeros(len(rows), np.bool_)
     seen[positions[:looked]] = True
-    # parity: the cursor advances by the nodes looked at, also when none passed (schedule_one.go, findNodesThatFitPod)
-    return _without_failure(judgement.select(seen)), (given.cursor + looked) % len(view)
+    return _without_failure(judgement.select(seen))
 
 
 def _without_failure(judgement: Judgement) -> Judgement:
@@ -251,15 +253,17 @@ def _no_node(view: View, trace: Trace, profile: Profile, given: Circumstances) -
         effects.append(Nominate(pod, room.node_name))
         if room.victims:
             effects.append(Evict(pod, room.node_name, room.victims))
-    elif _voids_nomination(refusals) or not profile.post_filters:
+    elif any(refusal.voids_nomination for refusal in _telling(refusals)) or not profile.post_filters:
         effects.append(Nominate(pod, ""))
     effects.append(Park(pod, rejecting_plugins(trace), trace.message))
     return Decision(tuple(effects), trace)
 
 
-def _voids_nomination(refusals: Sequence[tuple[str, NoRoom]]) -> bool:
-    """Whether an earlier nomination is void; where a plugin failed, nobody knows."""
-    return any(refusal.voids_nomination for _, refusal in refusals) and not any(r.why.fatal for _, r in refusals)
+def _telling(refusals: Sequence[tuple[str, NoRoom]]) -> list[NoRoom]:
+    """The refusals that count: an error or a refusal for good ends the search, and counts alone."""
+    if refusals and (refusals[-1][1].why.fatal or refusals[-1][1].why.unresolvable):
+        return [refusals[-1][1]]
+    return [refusal for _, refusal in refusals]
 
 
 def _failed_attempt(view: View, trace: Trace, profile: Profile, given: Circumstances) -> FailedAttempt:
@@ -300,16 +304,13 @@ def _message(trace: Trace, refusals: Sequence[tuple[str, NoRoom]]) -> str:
     rejections: list[tuple[Rejection, int]] = []
     if trace.judgement is not None:
         rejections = [(rejected.why, count) for rejected, count in trace.judgement.counted()]
-    # parity: an error is told alone, whatever plugins said before it
-    failures = [refusal for _, refusal in refusals if refusal.why.fatal]
-    told = failures or [refusal for _, refusal in refusals]
     prepared_rejection = trace.prepared.rejected if trace.prepared else None
     return fit_error_text(
         nodes=trace.nodes,
         pre_filter_message=prepared_rejection.why.message if prepared_rejection else "",
         rejections=rejections,
         absent=trace.absent.why if trace.absent else None,
-        post_filter_message=", ".join(reason for refusal in told for reason in refusal.why.reasons),
+        post_filter_message=", ".join(reason for refusal in _telling(refusals) for reason in refusal.why.reasons),
     )
 
 
@@ -324,7 +325,7 @@ def rejecting_plugins(trace: Trace) -> frozenset[str]:
     if trace.prepared.rejected is not None:
         plugins.add(trace.prepared.rejected.plugin)
     if trace.judgement is not None:
-        plugins |= _plugins_in(trace.judgement)
+        plugins |= _plugins_in(trace.judgement) | trace.judgement.overruled
         if trace.feasible is not None and len(trace.feasible) < int(trace.judgement.passed_n.sum()):
             plugins.add(EXTENDER_PLUGIN)
     return frozenset(plugins - {""})

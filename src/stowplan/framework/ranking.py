@@ -55,9 +55,13 @@ class Scorer(NamedTuple):
 
     def rank(self, pod: PodInfo, rows: Rows, raw_n: IntN) -> PluginScore:
         """Raw scores, normalised and checked. Raises PluginError."""
-        normalized_n = self.plugin.normalize(pod, rows, self.plan, raw_n)
-        check_range(self.plugin.name, normalized_n)
-        return PluginScore(self.plugin.name, self.weight, raw_n, normalized_n)
+        name = self.plugin.name
+        try:
+            normalized_n = self.plugin.normalize(pod, rows, self.plan, raw_n)
+        except PluginError as error:
+            raise PluginError(f'running Normalize on Score plugins: plugin "{name}" failed with: {error}') from error
+        check_range(name, normalized_n)
+        return PluginScore(name, self.weight, raw_n, normalized_n)
 
 
 def summed(by_plugin: Sequence[PluginScore], rows: int) -> IntN:

@@ -62,13 +62,15 @@ class Prepared:
 class Judgement:
     """What all filters together say of some rows: pass, or who rejected first and why."""
 
-    __slots__ = ("outcome_n", "rejections", "rows")
+    __slots__ = ("outcome_n", "overruled", "rejections", "rows")
 
     def __init__(self, rows: Rows, outcome_n: OutcomeN, rejections: list[Rejected]) -> None:
         self.rows = rows
         self.outcome_n = outcome_n
         """Per row 0 when it passes, else 1 + the index of its rejection."""
         self.rejections = rejections
+        self.overruled: set[str] = set()
+        """Plugins whose rejection of a row another one stands for now."""
 
     @property
     def passed_n(self) -> BoolN:
@@ -101,8 +103,9 @@ class Judgement:
         counts = np.bincount(self.outcome_n, minlength=len(self.rejections) + 1)
         return [(r, int(n)) for r, n in zip(self.rejections, counts[1:], strict=True) if n]
 
-    def put(self, positions: Sequence[int] | IntN, rejected: Rejected) -> None:
+    def put(self, positions: Sequence[int], rejected: Rejected) -> None:
         """Let a rejection stand at some positions."""
+        self.overruled |= {before.plugin for at in positions if (before := self.at(at)) is not None}
         self.rejections.append(rejected)
         self.outcome_n[positions] = len(self.rejections)
 
