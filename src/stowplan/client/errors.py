@@ -44,6 +44,11 @@ class ClientError(Exception):
         self.server = server
         self.request = request
 
+    @property
+    def told(self) -> str:
+        """What pods, events and logs of kube-scheduler would say: the server's own words where it answered."""
+        return str(self)
+
 
 class ConfigError(ClientError):
     """Raised when a kubeconfig or the in-cluster environment cannot be read or asks for what we do not support."""
@@ -90,6 +95,11 @@ class ApiError(ClientError):
         self.reason = reason
         self.retry_after = retry_after
         self.causes = causes
+
+    @property
+    def told(self) -> str:
+        """What the server said."""
+        return self.message
 
     @property
     def retriable(self) -> bool:

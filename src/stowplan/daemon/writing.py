@@ -59,7 +59,8 @@ class PluginWriter:
     async def create(self, obj: KubeObject) -> KubeObject:
         """Create an object."""
         try:
-            return decode_as(type(obj), await self._writer.create(resource_of(type(obj)), to_document(obj)))
+            document = with_status(obj, to_document(obj))
+            return decode_as(type(obj), await self._writer.create(resource_of(type(obj)), document))
         except ClientError as error:
             raise _failure(error) from error
 
@@ -148,7 +149,12 @@ def overlaid(current: Mapping[str, Any], wanted: KubeObject, subresource: str) -
         document["metadata"] = meta
     # the version that the plugin worked from guards against what others wrote since
     document["metadata"] = {**document["metadata"], "resourceVersion": wanted.metadata.resource_version}
-    return document
+    return with_status(wanted, document)
+
+
+def with_status(obj: KubeObject, document: dict[str, Any]) -> dict[str, Any]:
+    """The document of an object, with a status even where that is empty, as Go writes it."""
+    return {**document, "status": document.get("status", {})} if "status" in obj.__struct_fields__ else document
 
 
 def _lay(document: dict[str, Any], field: Any, value: Any) -> None:
@@ -169,4 +175,4 @@ def _lay(document: dict[str, Any], field: Any, value: Any) -> None:
 
 
 def _failure(error: ClientError) -> ApiFailure:
-    return ApiConflict(str(error)) if isinstance(error, Conflict) else ApiFailure(str(error))
+    return ApiConflict(error.told) if isinstance(error, Conflict) else ApiFailure(error.told)

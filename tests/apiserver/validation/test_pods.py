@@ -44,6 +44,8 @@ def spread(**members: Any) -> dict[str, Any]:
         pytest.param({"containers": [CONTAINER], "volumes": [{"name": "v", "emptyDir": {}, "hostPath": {}}]},
                      ["spec.volumes[0].hostPath"], id="a volume of two kinds"),
         pytest.param({"containers": [CONTAINER], "nodeSelector": {"a b": "c"}}, ["spec.nodeSelector"], id="a label"),
+        pytest.param({**with_container(), "hostUsers": False, "hostNetwork": True, "hostPID": True},
+                     ["spec.hostNetwork", "spec.HostPID"], id="users of its own among the node's"),
         pytest.param(spread(), [], id="a spread"),
         pytest.param(spread(maxSkew=0), ["spec.topologySpreadConstraints[0].maxSkew"], id="no skew"),
         pytest.param(spread(minDomains=1, whenUnsatisfiable="ScheduleAnyway"),

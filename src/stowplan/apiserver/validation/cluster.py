@@ -284,9 +284,3 @@ def validate_autoscaler(value: Json) -> Iterator[Cause]:
     for name in ("kind", "name"):
         if not target.get(name):
             yield required(f"spec.scaleTargetRef.{name}")
-
-
-def keep_device_claim(value: Json, old: Json, subresource: str) -> Iterator[Cause]:
-    """The specification of a device claim stands."""
-    if not subresource and value.get("spec") != old.get("spec"):
-        yield immutable("spec", value.get("spec"))

@@ -118,6 +118,16 @@ def _host_port_faults(containers: Iterable[Json], path: str) -> Iterator[Cause]:
             taken.add(name)
 
 
+def host_user_faults(spec: Json, path: str) -> Iterator[Cause]:
+    """Users of a pod's own do not go with its node's other namespaces."""
+    if spec.get("hostUsers") is not False:
+        return
+    # parity: two of the three are told with a capital (validateHostUsers)
+    for name, told in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+        if spec.get(name):
+            yield forbidden_field(f"{path}.{told}", "when `hostUsers` is false")
+
+
 def host_network_faults(spec: Json, path: str, *, of_pod: bool) -> Iterator[Cause]:
     """On its node's network, a container's ports are the node's."""
     if not spec.get("hostNetwork"):

@@ -10,6 +10,8 @@ from typing import Any
 from stowplan.apiserver.errors import Cause
 from stowplan.apiserver.names import (
     duplicate,
+    forbidden_field,
+    immutable,
     invalid_value,
     label_name_faults,
     required,
@@ -39,6 +41,37 @@ def validate_device_class(value: Json) -> Iterator[Cause]:
 def validate_device_claim(value: Json) -> Iterator[Cause]:
     """A ResourceClaim."""
     yield from _claim_faults(value.get("spec") or {}, "spec")
+
+
+def keep_device_claim(value: Json, old: Json, subresource: str) -> Iterator[Cause]:
+    """The specification of a claim stands, and so does an allocation until it is taken away."""
+    if not subresource and value.get("spec") != old.get("spec"):
+        yield immutable("spec", value.get("spec"))
+    if subresource == "status":
+        yield from _claim_status_faults(value, old)
+
+
+def _claim_status_faults(value: Json, old: Json) -> Iterator[Cause]:
+    status, before = value.get("status") or {}, old.get("status") or {}
+    allocation, reserved = status.get("allocation"), status.get("reservedFor") or ()
+    given = {_device_key(result) for result in ((allocation or {}).get("devices") or {}).get("results") or ()}
+    for index, device in enumerate(status.get("devices") or ()):
+        if _device_key(device) not in given:
+            told = "/".join(part for part in _device_key(device) if part)
+            yield invalid_value(f"status.devices[{index}]", told, "must be an allocated device in the claim")
+    if reserved and allocation is None:
+        yield forbidden_field("status.reservedFor", "may not be specified when `allocated` is not set")
+    elif value["metadata"].get("deletionTimestamp") and any(
+        one not in (before.get("reservedFor") or ()) for one in reserved
+    ):
+        why = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
+        yield forbidden_field("status.reservedFor", why)
+    if allocation is not None and before.get("allocation") not in (None, allocation):
+        yield immutable("status.allocation", allocation)
+
+
+def _device_key(one: Json) -> tuple[str, ...]:
+    return tuple(one.get(name) or "" for name in ("driver", "pool", "device", "shareID"))
 
 
 def validate_claim_template(value: Json) -> Iterator[Cause]:

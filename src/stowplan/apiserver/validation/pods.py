@@ -18,7 +18,12 @@ from stowplan.apiserver.names import (
     subdomain_faults,
     unsupported,
 )
-from stowplan.apiserver.validation.containers import container_faults, host_network_faults, pod_claim_faults
+from stowplan.apiserver.validation.containers import (
+    container_faults,
+    host_network_faults,
+    host_user_faults,
+    pod_claim_faults,
+)
 from stowplan.apiserver.validation.placement import affinity_faults, spread_faults, toleration_faults
 from stowplan.apiserver.validation.quantities import amounts_faults, resource_faults
 
@@ -59,6 +64,7 @@ def spec_faults(spec: Json, path: str, *, of_pod: bool = False) -> Iterator[Caus
     if spec.get("resources"):
         yield from resource_faults(spec["resources"], f"{path}.resources")
     yield from host_network_faults(spec, path, of_pod=of_pod)
+    yield from host_user_faults(spec, path)
     for name, choices in (("restartPolicy", RESTART_POLICIES), ("dnsPolicy", DNS_POLICIES)):
         if spec.get(name) is not None and spec[name] not in choices:
             yield unsupported(f"{path}.{name}", spec[name], choices)

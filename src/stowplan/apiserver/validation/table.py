@@ -59,7 +59,7 @@ CHANGES: Mapping[str, ChangeCheck] = {
     "jobs.batch": workloads.keep_job_parts,
     "rolebindings.rbac.authorization.k8s.io": access.keep_role,
     "clusterrolebindings.rbac.authorization.k8s.io": access.keep_role,
-    "resourceclaims.resource.k8s.io": cluster.keep_device_claim,
+    "resourceclaims.resource.k8s.io": devices.keep_device_claim,
 }
 
 CHECKED_ALONE = frozenset({"pods"})

@@ -126,6 +126,8 @@ def _allowed_part(call: Call, value: Json, old: Json) -> Json:
             kept["metadata"] = dict(old["metadata"])
         if "status" in value:
             kept["status"] = value["status"]
+        elif call.resource.custom is None and "status" in old:
+            kept["status"] = {}
         return kept
     if call.subresource == "":
         if "status" not in call.resource.subresources:
