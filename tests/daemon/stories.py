@@ -16,6 +16,8 @@ from tests.daemon.scene import Hands, Scene, Write, scene, until
 
 Json = dict[str, Any]
 
+HOME = "story"
+"""The namespace of the record."""
 VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -68,7 +70,7 @@ async def play(steps: list[Json], scene: Scene) -> None:
             await hands.create(_at_home(step["create"], hands))
         elif "mergePatch" in step:
             kind, name, *subresource = step["mergePatch"].split("/")
-            await hands.patch(kind, name, step["body"], *subresource)
+            await hands.patch(kind, hands.namespace if name == HOME else name, step["body"], *subresource)
         elif "delete" in step:
             kind, name = step["delete"].split("/")
             await hands.delete(kind, name, step.get("gracePeriodSeconds"))
@@ -109,6 +111,8 @@ def _at_home(obj: Json, hands: Hands) -> Json:
     home: Json = json.loads(json.dumps(obj))
     if "namespace" in home["metadata"]:
         home["metadata"]["namespace"] = hands.namespace
+    if home["kind"] == "PersistentVolume" and "claimRef" in home["spec"]:
+        home["spec"]["claimRef"]["namespace"] = hands.namespace
     if home["kind"] in PROTECTED:
         home["metadata"].setdefault("finalizers", [PROTECTED[home["kind"]]])
     return home
@@ -134,14 +138,31 @@ def _target(write: Json) -> str:
 
 def recorded(scene: Scene) -> list[Json]:
     """What the scheduler wrote, in the form of the record."""
-    return [_record(write, scene.hands.namespace) for write in scene.writes]
+    writes = [_record(write, scene.hands.namespace) for write in scene.writes]
+    text = json.dumps(writes)
+    for prefix, name in _made_up(writes):
+        text = text.replace(name, f"{prefix}<random>")
+    home: list[Json] = json.loads(text)
+    return home
+
+
+def _made_up(value: Any) -> set[tuple[str, str]]:
+    """Names that the server made up, each with the prefix that it was given."""
+    found: set[tuple[str, str]] = set()
+    if isinstance(value, list):
+        found.update(*map(_made_up, value))
+    elif isinstance(value, dict):
+        found.update(*map(_made_up, value.values()))
+        if value.get("generateName") and value.get("name"):
+            found.add((value["generateName"], value["name"]))
+    return found
 
 
 def _record(write: Write, namespace: str) -> Json:
     told: Json = {"verb": VERBS[write.method], "path": write.path.partition("?")[0], "code": write.code}
     if write.body is not None:
         told["body"] = write.body
-    home: Json = json.loads(json.dumps(told).replace(namespace, "story"))
+    home: Json = json.loads(json.dumps(told).replace(namespace, HOME))
     return home
 
 
