@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from stowplan.apiserver.options import MASTERS, ServerOptions, User
 from stowplan.apiserver.process import ServerProcess, spawn
 from tests.client.certificates import Authority
+from tests.ports import free_ports
 
 ASSETS = "KUBEBUILDER_ASSETS"
 SCHEDULER = "system:kube-scheduler"
@@ -61,7 +62,7 @@ class Embedded:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._process: ServerProcess | None = None
-        self._port = 0
+        (self._port,) = free_ports(1)  # the same again after a restart
         self.url = ""
         self.authority = b""
         self.admin_token = secrets.token_hex(16)
@@ -206,15 +207,6 @@ def account_key() -> bytes:
     return ec.generate_private_key(ec.SECP256R1()).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of this machine that nobody listens on."""
-    with contextlib.ExitStack() as stack:
-        found = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in found:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in found]
 
 
 def wait_for_port(port: int, process: "subprocess.Popen[bytes]") -> None:

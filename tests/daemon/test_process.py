@@ -18,11 +18,12 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.daemon.api import ApiServer, free_ports
+from tests.daemon.api import ApiServer
 from tests.daemon.objects import node, pod
 from tests.daemon.replica import ended, replica, scheduler_command
 from tests.daemon.scene import Hands, administrator, until
 from tests.daemon.test_replicas import forget_the_lease, led
+from tests.ports import free_ports
 
 Json = dict[str, Any]
 

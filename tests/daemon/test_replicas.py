@@ -88,6 +88,7 @@ def test_the_second_replica_takes_over_from_a_killed_leader(server: ApiServer, t
                     # the lease's duration, counted from when the second last saw it renewed, and one more look
                     assert loop.time() - killed < LEASE_SECONDS + 1.5
                     await bound(hands, PODS)
+                    await proxy.has_passed_on(PODS)
             assert left > 50
             assert PODS == len(proxy.bindings)
             assert {1} == set(proxy.bindings.values())

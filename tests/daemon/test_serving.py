@@ -22,6 +22,7 @@ from stowplan.daemon.serving import Pages, Serving
 from stowplan.daemon.serving_tls import ServingError
 from stowplan.daemon.tls_flags import ServingOptions, SniCertificate
 from tests.client.certificates import Authority, Pair
+from tests.ports import free_ports
 
 TOKENS = {"good": "ann", "proxy": "prometheus"}
 MAY = {("ann", "get"), ("ann", "put"), ("cert-user", "get"), ("remote", "get")}
@@ -120,17 +121,10 @@ def pages(**changes: Any) -> Pages:
     )
 
 
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def serving_options(**changes: Any) -> ServingOptions:
     """The secure port on loopback."""
-    return replace(ServingOptions(bind_address="127.0.0.1", port=free_port()), **changes)
+    (port,) = free_ports(1)
+    return replace(ServingOptions(bind_address="127.0.0.1", port=port), **changes)
 
 
 def run(
