@@ -1,8 +1,9 @@
 """Events look as kube-scheduler's, repeats become series, and nobody waits for them."""
 
 import asyncio
+import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from stowplan.api.meta import ObjectReference
 from stowplan.client.events import EventRecorder, cut_note
 from stowplan.client.rate import RateLimiter
-from tests.client.fake_server import Answer, FakeServer, refuse
+from tests.client.fake_server import Answer, FakeServer, refuse, status_body
 from tests.client.virtual_time import LoopClock, run_virtual, until
 
 PATH = "/apis/events.k8s.io/v1/namespaces/ns/events"
@@ -192,6 +193,25 @@ def test_failures(answers: list[Answer], want_methods: list[str], want_refused: 
         assert want_refused == recorder.statistics().refused
 
     run_virtual(with_recorder(story))
+
+
+@pytest.mark.parametrize(
+    ("causes", "want"),
+    [
+        pytest.param((), logging.ERROR, id="is an error"),
+        pytest.param(({"reason": "NamespaceTerminating"},), logging.DEBUG, id="is none where the namespace goes"),
+    ],
+)
+def test_a_refusal(causes: tuple[Mapping[str, str], ...], want: int, caplog: pytest.LogCaptureFixture) -> None:
+    async def story(server: FakeServer, recorder: EventRecorder) -> None:
+        server.script.append(Answer(403, status_body(403, "Forbidden", causes=list(causes))))
+        tell(recorder)
+        await recorder.drained()
+
+    with caplog.at_level(logging.DEBUG, "stowplan.client.events"):
+        run_virtual(with_recorder(story))
+
+    assert [want] == [record.levelno for record in caplog.records if "rejected" in record.message]
 
 
 def test_an_event_is_given_up_after_twelve_tries() -> None:

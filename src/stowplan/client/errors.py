@@ -102,6 +102,11 @@ class ApiError(ClientError):
         return self.message
 
     @property
+    def namespace_is_going(self) -> bool:
+        """Whether nothing new is let into the namespace any more, which is nobody's fault."""
+        return any(cause.reason == "NamespaceTerminating" for cause in self.causes)
+
+    @property
     def retriable(self) -> bool:
         """Whether the same request may succeed later without anybody changing it (429 and 5xx)."""
         return self.code == 429 or self.code >= 500

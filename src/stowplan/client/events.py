@@ -276,7 +276,8 @@ class EventRecorder:
         except ApiError as error:
             self._refused += 1
             entry.created = True
-            _LOG.error("Server rejected event (will not retry!): %s", error)
+            level = logging.DEBUG if error.namespace_is_going else logging.ERROR
+            _LOG.log(level, "Server rejected event (will not retry!): %s", error)
         except ClientError as error:
             entry.due = entry.created
             self._try_later(entry, error)

@@ -36,7 +36,6 @@ from stowplan.sim.controllers.told import Told
 Json = dict[str, Any]
 
 MOST_AT_ONCE = 500
-TERMINATING_CAUSE = "NamespaceTerminating"
 # perf: many pods change within this time when many start; one look at the set is enough for all of them
 GATHER = 0.03
 
@@ -91,7 +90,7 @@ class ReplicaSets:
             await self._pods.create(namespace_of(found), pod)
 
         error = await slow_start(range(count), create)
-        if isinstance(error, ApiError) and any(cause.reason == TERMINATING_CAUSE for cause in error.causes):
+        if isinstance(error, ApiError) and error.namespace_is_going:
             return None
         if error is not None:
             self._told.warning(found, self._sets.resource, "FailedCreate", f"Error creating: {error.message}")
