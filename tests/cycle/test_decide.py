@@ -9,9 +9,17 @@ import pytest
 from stowplan.api.meta import KubeObject
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.rows import Rows
-from stowplan.framework.plugin import Plugin, PluginError, PostFilterPlugin, PreScorePlugin, Restricted, ScorePlugin
+from stowplan.framework.plugin import (
+    FilterPlugin,
+    Plugin,
+    PluginError,
+    PostFilterPlugin,
+    PreScorePlugin,
+    Restricted,
+    ScorePlugin,
+)
 from stowplan.framework.post_filter import FailedAttempt, Nomination, NoRoom, PostFilterResult, Write
-from stowplan.framework.verdict import Rejection, fatal, rejection, unresolvable
+from stowplan.framework.verdict import Rejection, Verdict, fatal, rejection, unresolvable
 from stowplan.goarith import IntN
 from stowplan.plugins.default_preemption import DefaultPreemption
 from stowplan.testing.builders import node, pod
@@ -260,6 +268,16 @@ def test_pods_nominated_to_a_node_must_fit_there_too() -> None:
 # ---- failing
 
 
+def helpless(plugin: str) -> type[Plugin]:
+    class Helpless(FilterPlugin[Any]):
+        name = plugin
+
+        def filter(self, pod: PodInfo, rows: Rows, plan: Any) -> Verdict:
+            raise PluginError("boom")
+
+    return Helpless
+
+
 def unready(plugin: str) -> type[Plugin]:
     class Unready(PreScorePlugin[Any]):
         name = plugin
@@ -293,6 +311,7 @@ def abnormal(plugin: str) -> type[Plugin]:
     [
         pytest.param(prepares("X", PluginError("boom")), 'running PreFilter plugin "X": boom', id="preparing"),
         pytest.param(rejects("X", {"a": fatal("boom")}), 'running "X" filter plugin: boom', id="judging a node"),
+        pytest.param(helpless("X"), 'running "X" filter plugin: boom', id="judging any node"),
         pytest.param(unready("X"), 'running PreScore plugin "X": boom', id="preparing to score"),
         pytest.param(scoreless("X"), 'running Score plugins: plugin "X" failed with: boom', id="scoring"),
         pytest.param(abnormal("X"), 'running Normalize on Score plugins: plugin "X" failed with: boom',

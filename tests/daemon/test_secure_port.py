@@ -20,7 +20,7 @@ from stowplan.daemon.secure_port import SecurePort
 from tests.daemon.api import ApiServer
 from tests.daemon.objects import node, pod
 from tests.daemon.scene import Scene, scene
-from tests.daemon.test_serving import serving_options
+from tests.daemon.serving import serving_options
 
 
 @final

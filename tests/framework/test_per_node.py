@@ -6,8 +6,8 @@ from stowplan.api.pod import Pod
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.worlds import Worlds
 from stowplan.framework.per_node import NodeFilterPlugin, NodeScorePlugin, NodeView, node_views
-from stowplan.framework.plugin import Depends
-from stowplan.framework.verdict import Rejection, rejection, unresolvable
+from stowplan.framework.plugin import Depends, PluginError
+from stowplan.framework.verdict import Rejection, fatal, rejection, unresolvable
 from stowplan.testing.builders import cluster, node, pod, taint
 from stowplan.testing.properties import assert_rows_agree, assert_worlds_agree
 from stowplan.testing.running import run_filter, run_score
@@ -41,6 +41,21 @@ def test_texts_and_rejections_are_both_answers() -> None:
     }
 
     assert want == run_filter(Picky(), objects, pod()).by_node
+
+
+class Unsure(NodeFilterPlugin):
+    """Does not know what to say of one node."""
+
+    name = "Unsure"
+
+    def filter_node(self, pod: PodInfo, node: NodeView) -> Rejection | str | None:
+        if node.name == "b":
+            raise PluginError("no answer")
+        return None
+
+
+def test_an_error_is_about_its_node() -> None:
+    assert {"a": None, "b": fatal("no answer")} == run_filter(Unsure(), [node("a"), node("b")], pod()).by_node
 
 
 def test_scores() -> None:

@@ -185,10 +185,13 @@ def test_what_others_said_of_rows_that_are_missing() -> None:
     now = judgement(view.only(["b", "d"]), b=FIRST)
     earlier = judgement(view.only(["a", "b", "c"]), b=SECOND, c=SECOND)
 
+    now.overruled, earlier.overruled = {"Y"}, {"Z"}
+
     both = now.with_others_of(earlier)
 
     assert ["a", "b", "c", "d"] == both.rows.names
     assert {"b": ("X", "first"), "c": ("X", "second")} == by_node(both)
+    assert {"Y", "Z"} == both.overruled
 
 
 def test_nothing_is_missing() -> None:

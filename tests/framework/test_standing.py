@@ -1,6 +1,7 @@
 """A standing asks again only about rows that changed, and tells what a fresh look would tell."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -8,10 +9,10 @@ import pytest
 from stowplan.columns.cluster import Cluster
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.rows import Rows
-from stowplan.framework.plugin import Depends, FilterPlugin, ScorePlugin
+from stowplan.framework.plugin import Depends, FilterPlugin, PluginError, ScorePlugin
 from stowplan.framework.ranking import Scorer, Scores
 from stowplan.framework.standing import Standing
-from stowplan.framework.verdict import Verdict, rejection
+from stowplan.framework.verdict import Verdict, fatal, rejection
 from stowplan.goarith import IntN
 from stowplan.testing.builders import cluster, node, pod
 
@@ -44,6 +45,30 @@ class Crowd(ScorePlugin[object]):
     def score(self, pod: PodInfo, rows: Rows, plan: object) -> IntN:
         self.asked += len(rows)
         return rows.pod_count * 10
+
+
+class ShakyDoor(Door):
+    """A door that fails when it is told to, on all nodes that it is asked about or by saying so of each."""
+
+    name = "ShakyDoor"
+    how = ""
+
+    def filter(self, pod: PodInfo, rows: Rows, plan: object) -> Verdict:
+        if self.how == "raises":
+            raise PluginError("not now")
+        return Verdict.reject_all(rows, fatal("not now")) if self.how == "says so" else super().filter(pod, rows, plan)
+
+
+class ShakyCrowd(Crowd):
+    """A crowd that fails when it is told to."""
+
+    name = "ShakyCrowd"
+    fails = False
+
+    def score(self, pod: PodInfo, rows: Rows, plan: object) -> IntN:
+        if self.fails:
+            raise PluginError("not now")
+        return super().score(pod, rows, plan)
 
 
 class Relative(Crowd):
@@ -180,3 +205,30 @@ def test_an_answer_about_the_fleet_outlives_pods_but_no_node() -> None:
 
     assert 3 == scene.score(fleet).total_n[0]
     assert 80 == fleet.asked
+
+
+@pytest.mark.parametrize("how", ["raises", "says so"])
+def test_a_filter_that_failed_is_asked_anew(how: str) -> None:
+    scene, door = Scene(), ShakyDoor()
+    scene.judge(door)
+    place_two(scene.state)
+
+    door.how = how
+    with suppress(PluginError):
+        scene.judge(door)
+    door.how = ""
+
+    assert FULL == scene.judge(door).at(3)
+
+
+def test_so_is_a_plugin_that_failed_to_score() -> None:
+    scene, crowd = Scene(), ShakyCrowd()
+    scene.score(crowd)
+    place_two(scene.state)
+
+    crowd.fails = True
+    with pytest.raises(PluginError):
+        scene.score(crowd)
+    crowd.fails = False
+
+    assert 60 == scene.score(crowd).total_n[3]

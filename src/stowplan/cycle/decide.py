@@ -117,16 +117,14 @@ def decide(view: View, pod: PodInfo, profile: Profile, given: Circumstances) -> 
             named |= _plugins_in(earlier) - {EXTENDER_PLUGIN}
         names = " ".join(sorted(named))
         absent = Rejected("", unresolvable(f"node(s) didn't satisfy plugin(s) [{names}]"))
+    feasible = filter_by_extenders(given.extenders, pod, judgement)
     known = judgement if earlier is None else judgement.with_others_of(earlier)
     # parity: the cursor advances by the nodes something is known of, whatever it is (findNodesThatFitPod)
     cursor = (given.cursor + len(known.rows)) % nodes
-    feasible = filter_by_extenders(given.extenders, pod, judgement)
     if len(feasible):
         found = _Found(pod, nodes, prepared, judgement, feasible, standing, absent=absent)
         return _choose(found, profile, given), cursor
-    if earlier is not None:
-        judgement = judgement.with_others_of(earlier)
-    trace = Trace(pod=pod, nodes=nodes, prepared=prepared, judgement=judgement, absent=absent, feasible=feasible)
+    trace = Trace(pod=pod, nodes=nodes, prepared=prepared, judgement=known, absent=absent, feasible=feasible)
     return _no_node(view, trace, profile, given), cursor
 
 

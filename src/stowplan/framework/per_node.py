@@ -12,8 +12,8 @@ from stowplan.api.affinity import Taint
 from stowplan.api.node import Node
 from stowplan.columns.pods import PodInfo
 from stowplan.columns.rows import Rows
-from stowplan.framework.plugin import FilterPlugin, ScorePlugin
-from stowplan.framework.verdict import Rejection, Verdict, rejection
+from stowplan.framework.plugin import FilterPlugin, PluginError, ScorePlugin
+from stowplan.framework.verdict import Rejection, Verdict, fatal, rejection
 from stowplan.goarith import IntN
 
 
@@ -107,7 +107,10 @@ class NodeFilterPlugin(FilterPlugin[Any]):
     """Judges one node at a time. Set `depends` to what the answer depends on, so that it can be kept."""
 
     def filter_node(self, pod: PodInfo, node: NodeView) -> Rejection | str | None:
-        """Why the pod cannot go there: a text where evicting pods may help, else `unresolvable(text)`; None: it can."""
+        """Why the pod cannot go there: a text where evicting pods may help, else `unresolvable(text)`; None: it can.
+
+        A PluginError is about this node alone.
+        """
         raise NotImplementedError
 
     def filter(self, pod: PodInfo, rows: Rows, plan: Any) -> Verdict:  # noqa: ARG002 - nothing is prepared
@@ -115,7 +118,10 @@ class NodeFilterPlugin(FilterPlugin[Any]):
         numbers: dict[Rejection, int] = {}
         outcome_n = np.zeros(len(rows), np.int32)
         for at, node in enumerate(node_views(rows)):
-            said = self.filter_node(pod, node)
+            try:
+                said = self.filter_node(pod, node)
+            except PluginError as error:
+                said = fatal(str(error))
             if said is not None:
                 why = rejection(said) if isinstance(said, str) else said
                 outcome_n[at] = numbers.setdefault(why, len(numbers) + 1)

@@ -18,7 +18,7 @@ from stowplan.framework.plugin import FilterPlugin, PluginError, PreFilterPlugin
 from stowplan.framework.profile import Profile
 from stowplan.framework.ranking import Scorer, Scores, summed
 from stowplan.framework.standing import Standing
-from stowplan.framework.verdict import OutcomeN, Rejection, Verdict, unresolvable
+from stowplan.framework.verdict import OutcomeN, Rejection, Verdict, fatal, unresolvable
 from stowplan.goarith import BoolN, IntN
 
 Nominated = Mapping[str, Sequence[PodInfo]]
@@ -129,7 +129,9 @@ class Judgement:
         outcome_n[len(self.rows) :][others.outcome_n != 0] += len(self.rejections)
         by_row = np.argsort(index)
         rejections = [*self.rejections, *others.rejections]
-        return Judgement(Rows(self.rows.view, index[by_row]), outcome_n[by_row], rejections)
+        joined = Judgement(Rows(self.rows.view, index[by_row]), outcome_n[by_row], rejections)
+        joined.overruled = self.overruled | earlier.overruled
+        return joined
 
 
 def run_prepare(profile: Profile, view: View, pod: PodInfo) -> Prepared:
@@ -194,10 +196,13 @@ def run_filters(
     left = rows
     for plugin in filters_for(profile, prepared):
         plan = plan_of(plugin, prepared)
-        if standing is not None and left is rows.view.rows:
-            verdict = standing.verdict(plugin, pod, left, plan)
-        else:
-            verdict = plugin.filter(pod, left, plan)
+        try:
+            if standing is not None and left is rows.view.rows:
+                verdict = standing.verdict(plugin, pod, left, plan)
+            else:
+                verdict = plugin.filter(pod, left, plan)
+        except PluginError as error:
+            verdict = Verdict.reject_all(left, fatal(str(error)))
         if verdict.outcome_n is None:
             continue
         _merge(judgement, plugin.name, verdict, at)

@@ -120,20 +120,23 @@ class Standing:
                     kept.stale.add(row)
 
     def verdict(self, plugin: FilterPlugin[Any], pod: PodInfo, rows: Rows, plan: Any) -> Verdict:
-        """What the filter says of the rows, which are all rows of the View."""
+        """What the filter says of the rows, which are all rows of the View. A failure is not kept."""
         if plugin.depends is Depends.CLUSTER:
             return plugin.filter(pod, rows, plan)
-        kept = self._verdicts.get(plugin)
+        kept = self._verdicts.pop(plugin, None)
         if kept is None or not same_plan(kept.plan, plan) or len(kept.stale) * WORTH_PATCHING > len(rows):
             verdict = plugin.filter(pod, rows, plan)
             outcome_n = None if verdict.outcome_n is None else verdict.outcome_n.copy()
-            self._verdicts[plugin] = KeptVerdict(plan, outcome_n, list(verdict.rejections))
-            return verdict
-        if kept.stale:
-            changed = taken(kept.stale)
-            at = rows.index.searchsorted(changed)
-            kept.patch(at, plugin.filter(pod, Rows(rows.view, changed), plan), len(rows))
-        return kept.verdict()
+            kept = KeptVerdict(plan, outcome_n, list(verdict.rejections))
+        else:
+            if kept.stale:
+                changed = taken(kept.stale)
+                at = rows.index.searchsorted(changed)
+                kept.patch(at, plugin.filter(pod, Rows(rows.view, changed), plan), len(rows))
+            verdict = kept.verdict()
+        if not any(why.fatal for why in kept.rejections):
+            self._verdicts[plugin] = kept
+        return verdict
 
     def scores(self, asked: Sequence[Scorer], pod: PodInfo, rows: Rows) -> Scores:
         """What the plugins say of the feasible rows, and the sum."""
@@ -143,7 +146,13 @@ class Standing:
             for kept in self._scores.values():
                 kept.told = None
         located = Located(rows)
-        scored = [self._score(scorer, pod, rows, located) for scorer in asked]
+        try:
+            scored = [self._score(scorer, pod, rows, located) for scorer in asked]
+        except BaseException:
+            # whoever failed has not said what became of the rows that changed
+            self._scores.clear()
+            self._told = None
+            raise
         by_plugin = tuple(score for score, _ in scored)
         if before is None or not same_terms(before.by_plugin, by_plugin):
             total_n = summed(by_plugin, len(rows))
